@@ -1,0 +1,40 @@
+//! A fault of the catalogue: one file in `rules/faults/`, whose name is the rule's id.
+
+use serde::{Deserialize, Serialize};
+
+/// What a double costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// A sound pattern with a known limit; shown with `--strict` only.
+    Advice,
+    /// A double is waste, or a limit is exceeded.
+    Warning,
+    /// A double is damage to data or money.
+    Error,
+}
+
+/// One rule of the catalogue.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FaultRule {
+    /// The rule's id (the file's name).
+    #[serde(skip)]
+    pub id: String,
+    /// A title of a few words.
+    pub title: String,
+    /// Default severity.
+    pub severity: Severity,
+    /// Which family: `memory`, `job`, `lock` or `data`.
+    pub family: String,
+    /// What goes wrong, for `lockcheck explain` (Markdown).
+    pub explain: String,
+    /// When it is not a fault.
+    pub not_when: String,
+    /// The cure in one sentence.
+    pub help: String,
+    /// A wrong example.
+    pub bad: String,
+    /// The same, cured.
+    pub good: String,
+}

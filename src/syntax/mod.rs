@@ -1,0 +1,24 @@
+//! From text to [`Unit`]: one file at a time, never failing (what cannot be read becomes a gap).
+//! It must not know any library's name.
+
+mod unit;
+
+pub use unit::*;
+
+use crate::files::{Language, Source};
+
+/// How one language is read.
+pub struct Frontend {
+    /// The language.
+    pub language: Language,
+    /// Lowers one file.
+    pub parse: fn(&Source) -> Unit,
+}
+
+/// The one list of languages that are parsed.
+pub const FRONTENDS: &[Frontend] = &[];
+
+/// The unit of a source; `None` where its language has no program text (SQL).
+pub fn parse(source: &Source) -> Option<Unit> {
+    FRONTENDS.iter().find(|frontend| frontend.language == source.language).map(|frontend| (frontend.parse)(source))
+}
