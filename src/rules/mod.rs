@@ -2,5 +2,9 @@
 //! They must not know control flow.
 
 mod fault;
+mod pack;
+mod selector;
 
 pub use fault::{FaultRule, Severity};
+pub use pack::{CallRow, Library, Meaning, Pack, Part, Scope, TypeKind, TypeRow, Want};
+pub use selector::{Pick, Selector};
