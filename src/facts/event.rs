@@ -16,6 +16,8 @@ pub struct FileFacts {
     pub unit: Unit,
     /// By function, in the order of the unit.
     pub functions: Vec<FnFacts>,
+    /// Initial values of declared fields, by class and name.
+    pub field_values: HashMap<(u32, Arc<str>), Value>,
     /// Module-level variables.
     pub names: HashMap<Arc<str>, ModuleName>,
 }
@@ -44,6 +46,8 @@ pub struct FnFacts {
     pub tries: Vec<TryFact>,
     /// What each local variable can be.
     pub locals: HashMap<Arc<str>, Value>,
+    /// Decorators, as values of the module's top level.
+    pub decorators: Vec<(Value, Span)>,
 }
 
 /// A condition, and whether it held: what must be so for an event to happen.

@@ -17,7 +17,45 @@ pub fn facts(file: u32, unit: Unit) -> FileFacts {
     for index in 0..unit.functions.len() {
         functions.push(Walker::new(FnRef { file, func: index as u32 }, &unit, &scopes, &mut names).run());
     }
-    FileFacts { file, unit, functions, names }
+    let field_values = field_values(file, &unit, &scopes, &mut names, &mut functions);
+    FileFacts { file, unit, functions, field_values, names }
+}
+
+/// Declared fields' initial values, and the functions' decorators. Calls in them happen when the module is loaded or the class is made: they are events of
+/// the module's top level.
+fn field_values(
+    file: u32,
+    unit: &Unit,
+    scopes: &Scopes,
+    names: &mut HashMap<Arc<str>, ModuleName>,
+    functions: &mut [FnFacts],
+) -> HashMap<(u32, Arc<str>), Value> {
+    let Some(module) = functions.first_mut() else { return HashMap::new() };
+    let mut walker = Walker::new(FnRef { file, func: 0 }, unit, scopes, names);
+    walker.out = std::mem::take(module);
+    let mut values = HashMap::new();
+    for (index, class) in unit.classes.iter().enumerate() {
+        for field in &class.fields {
+            if let Some(init) = &field.init {
+                let value = walker.expr(init);
+                values.insert((index as u32, Arc::from(field.name.as_str())), value);
+            }
+        }
+    }
+    let decorated: Vec<(usize, Vec<(Value, Span)>)> = unit
+        .functions
+        .iter()
+        .enumerate()
+        .filter(|(_, function)| !function.decorators.is_empty())
+        .map(|(index, function)| {
+            (index, function.decorators.iter().map(|decorator| (walker.expr(decorator), decorator.span)).collect())
+        })
+        .collect();
+    functions[0] = walker.out;
+    for (index, decorators) in decorated {
+        functions[index].decorators = decorators;
+    }
+    values
 }
 
 struct Walker<'a> {

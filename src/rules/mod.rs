@@ -1,10 +1,18 @@
 //! Rule files: the catalogue of faults and the packs of library knowledge, built in or the user's own, loaded by one path.
 //! They must not know control flow.
 
+mod book;
 mod fault;
+mod idioms;
+mod library;
 mod pack;
 mod selector;
+mod verbs;
 
+pub use book::Rulebook;
 pub use fault::{FaultRule, Severity};
+pub use idioms::{CommandKind, FunctionKind, Idioms, ScriptKind};
+pub use library::{Library as Packs, Row};
 pub use pack::{CallRow, Library, Meaning, Pack, Part, Scope, TypeKind, TypeRow, Want};
 pub use selector::{Pick, Selector};
+pub use verbs::{Guess, Verbs, words};

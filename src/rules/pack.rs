@@ -70,6 +70,9 @@ pub struct TypeRow {
     /// How far it reaches, for locks and state.
     #[serde(default)]
     pub scope: Scope,
+    /// Methods no row speaks of give the receiver back (query builders).
+    #[serde(default)]
+    pub fluent: bool,
     /// For locks: the constructor argument with the number of holders; one without it.
     #[serde(default)]
     pub permits: Option<Selector>,
@@ -188,8 +191,8 @@ pub enum Meaning {
     Flush,
     /// Hands an entity to a session. `entity`.
     Track,
-    /// A step of a query builder. `part` (`table`, `select`, `insert`, `update`, `delete`, `where`, `set`, `lock`, `conflict`,
-    /// `returning`, `end`, `none`), `value`, `column`, `op`.
+    /// A step of a query builder. `op` (`select`, `insert`, `update`, `delete`, `upsert`), `table`, `where` (conditions), `column`
+    /// with `value` and `cmp`, `set`, and the flags `lock`, `conflict`, `returning`, `count`, `exists`, `max`, `many`.
     Build,
     /// Runs a body in a transaction. `body`, `isolation`.
     Transaction,

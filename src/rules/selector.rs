@@ -2,7 +2,8 @@
 //!
 //! `0` an argument by position, `name` by keyword, `0.store` a key of an object argument, `self` the receiver, `self.1` the
 //! receiver's receiver's name part, `flag:NX` a constant text among the arguments, `after:PX` the argument behind one,
-//! `last`, `rest` (all arguments), `owner` (the name of the receiver), `=text` a constant; `a|b` the first that is there.
+//! `last`, `rest` (all arguments), `kwargs` (all keyword arguments as an object), `owner` (the name of the receiver),
+//! `=text` a constant; `a|b` the first that is there.
 
 use std::fmt;
 
@@ -35,6 +36,8 @@ pub enum Pick {
     Last,
     /// All arguments, as a list.
     Rest,
+    /// All keyword arguments, as an object.
+    Keywords,
     /// A constant.
     Constant(String),
 }
@@ -68,6 +71,7 @@ fn pick(text: &str) -> Result<Pick, String> {
         "owner" => Pick::Owner,
         "last" => Pick::Last,
         "rest" => Pick::Rest,
+        "kwargs" => Pick::Keywords,
         _ => match first.parse::<usize>() {
             Ok(index) => Pick::Arg(index, keys),
             Err(_) => Pick::Keyword(first, keys),
