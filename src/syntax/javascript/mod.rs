@@ -1,0 +1,189 @@
+//! JavaScript and TypeScript, with JSX, lowered to a [`Unit`] in one pass over the parser's tree.
+//! It must not know any library's name, only `require`, `module` and `exports`, which are part of the language's module systems.
+
+mod class;
+mod expr;
+mod function;
+mod jsx;
+mod module;
+mod nesting;
+mod operator;
+mod steps;
+mod switch;
+mod target;
+mod types;
+
+#[cfg(test)]
+mod tests;
+
+use oxc_allocator::Allocator;
+use oxc_ast::ast::Program;
+use oxc_parser::{ParseOptions, Parser, ParserReturn};
+use oxc_span::SourceType;
+
+use super::{
+    ClassId, Comment, Expr, ExprKind, FnFlags, FnId, Frontend, Function, Import, Param, Step, StepKind, TypeRef, Unit,
+};
+use crate::files::{Gap, GapKind, Language, Source, Span};
+
+/// Reads `.js`, `.ts` and their variants.
+pub const FRONTEND: Frontend = Frontend { language: Language::JavaScript, parse };
+
+/// Syntax errors reported of one file; more only repeat the first.
+const MOST_GAPS: usize = 5;
+
+fn parse(source: &Source) -> Unit {
+    nesting::with_enough_stack(&source.text, || read(source)).unwrap_or_else(|| {
+        let mut unit = Lower::new().unit;
+        unit.gaps.push(gap(source, None, "nested too deeply to be read; the file was skipped".to_owned()));
+        unit
+    })
+}
+
+/// Parses with each dialect the file may be in until one fits; else keeps the one that gave most.
+fn read(source: &Source) -> Unit {
+    let allocator = Allocator::default();
+    let mut best: Option<ParserReturn> = None;
+    for dialect in dialects(&source.path) {
+        let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
+        let parsed = Parser::new(&allocator, &source.text, dialect).with_options(options).parse();
+        let fits = parsed.diagnostics.is_empty();
+        if fits || best.as_ref().is_none_or(|best| best.panicked && !parsed.panicked) {
+            best = Some(parsed);
+        }
+        if fits {
+            break;
+        }
+    }
+    let Some(parsed) = best else { return Lower::new().unit };
+    let mut unit = Lower::new().program(source, &parsed.program);
+    unit.gaps = parsed
+        .diagnostics
+        .iter()
+        .take(MOST_GAPS)
+        .map(|fault| {
+            let line = fault.labels.first().map(|label| source.lines.position(label.offset()).0);
+            gap(source, line, format!("syntax error: {}; what was read before it was used", fault.message))
+        })
+        .collect();
+    unit
+}
+
+/// What a file may be written in, likeliest first. Type annotations in a `.js` file are accepted: some projects have them.
+fn dialects(path: &str) -> Vec<SourceType> {
+    let declared = SourceType::from_path(path).unwrap_or_else(|_| SourceType::tsx());
+    if declared.is_typescript() {
+        vec![declared, SourceType::tsx()]
+    } else {
+        vec![SourceType::unambiguous().with_jsx(true), SourceType::cjs().with_jsx(true), SourceType::tsx()]
+    }
+}
+
+fn gap(source: &Source, line: Option<u32>, message: String) -> Gap {
+    Gap { path: source.path.clone(), line, kind: GapKind::Syntax, message }
+}
+
+/// The unit under construction and where in it we are.
+struct Lower {
+    unit: Unit,
+    /// The function whose body is being lowered.
+    current: FnId,
+    /// Steps an expression brings with it (a class's static blocks), run before the statement it stands in.
+    pending: Vec<Step>,
+    /// What `this` is called in a class's static blocks and static fields.
+    this_name: Option<String>,
+    /// An unlabelled `break` leaves a `switch`, not a loop.
+    in_switch: bool,
+    /// Inside a namespace, where `export` does not leave the file.
+    in_namespace: bool,
+    /// Fresh names made so far.
+    temps: u32,
+    /// Expressions and statements we are inside of.
+    depth: u32,
+}
+
+impl Lower {
+    fn new() -> Lower {
+        let unit = Unit {
+            language: Language::JavaScript,
+            imports: Vec::new(),
+            exports: Vec::new(),
+            functions: vec![blank("<module>", None, Span::default())],
+            classes: Vec::new(),
+            comments: Vec::new(),
+            gaps: Vec::new(),
+        };
+        Lower {
+            unit,
+            current: FnId(0),
+            pending: Vec::new(),
+            this_name: None,
+            in_switch: false,
+            in_namespace: false,
+            temps: 0,
+            depth: 0,
+        }
+    }
+
+    fn program(mut self, source: &Source, program: &Program) -> Unit {
+        let body = self.block(&program.body);
+        self.unit.comments = program.comments.iter().map(|comment| self::comment(source, comment)).collect();
+        if let Some(module) = self.unit.functions.first_mut() {
+            module.body = body;
+            module.span = Span::new(0, source.text.len() as u32);
+        }
+        self.unit
+    }
+
+    /// A name no program can write.
+    fn fresh(&mut self) -> String {
+        self.temps += 1;
+        format!("${}", self.temps)
+    }
+
+    /// The name by which a module taken in the middle of an expression is known.
+    fn import_here(&mut self, module: &str, span: Span) -> String {
+        let local = self.fresh();
+        self.unit.imports.push(Import { local: local.clone(), module: module.to_owned(), member: None, span });
+        local
+    }
+}
+
+fn comment(source: &Source, comment: &oxc_ast::Comment) -> Comment {
+    let content = comment.content_span();
+    let text = source.text.get(content.start as usize..content.end as usize).unwrap_or("");
+    let lines: Vec<&str> = text.lines().map(|line| line.trim().trim_start_matches(['*', '/']).trim()).collect();
+    Comment { text: lines.join("\n").trim().to_owned(), span: span(comment.span) }
+}
+
+/// A function with nothing in it yet.
+fn blank(name: &str, parent: Option<FnId>, span: Span) -> Function {
+    Function {
+        name: name.to_owned(),
+        params: Vec::new(),
+        body: Vec::new(),
+        class: None,
+        parent,
+        decorators: Vec::new(),
+        returns: None,
+        flags: FnFlags::default(),
+        span,
+        name_span: Span::new(span.start, span.start),
+    }
+}
+
+fn span(span: oxc_span::Span) -> Span {
+    Span::new(span.start, span.end)
+}
+
+fn expr(kind: ExprKind, span: Span) -> Expr {
+    Expr { kind, span }
+}
+
+fn step(kind: StepKind, span: Span) -> Step {
+    Step { kind, span }
+}
+
+fn name(name: &str, span: Span) -> Expr {
+    expr(ExprKind::Name(name.to_owned()), span)
+}
