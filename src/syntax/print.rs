@@ -2,7 +2,7 @@
 //! It must not know any language.
 
 use super::{
-    Arg, BinaryOp, Call, CallForm, Class, Expr, ExprKind, ExportTarget, Field, FnId, Function, Shape, Step, StepKind, Target,
+    Arg, BinaryOp, Call, CallForm, Class, ExportTarget, Expr, ExprKind, Field, FnId, Function, Shape, Step, StepKind, Target,
     TemplatePart, TypeRef, Unit,
 };
 

@@ -56,9 +56,7 @@ impl Lower {
 
     fn static_block(&mut self, block: &StaticBlock, class: &str) {
         let outer = self.this_name.replace(class.to_owned());
-        let waiting = std::mem::take(&mut self.pending);
         let steps = self.block(&block.body);
-        self.pending = waiting;
         self.pending.extend(steps);
         self.this_name = outer;
     }

@@ -1,17 +1,17 @@
 //! Expressions.
 
 use oxc_ast::ast::{
-    Argument, ArrayExpressionElement, AssignmentExpression, AssignmentOperator, BinaryExpression, BinaryOperator,
-    CallExpression, ChainElement, ConditionalExpression, Expression, ImportExpression, LogicalExpression, LogicalOperator,
-    MemberExpression, NewExpression, ObjectExpression, ObjectPropertyKind, TaggedTemplateExpression, TemplateLiteral,
-    UnaryExpression, UnaryOperator, UpdateExpression, UpdateOperator,
+    Argument, ArrayExpressionElement, AssignmentExpression, AssignmentOperator, BinaryExpression, BinaryOperator, CallExpression,
+    ChainElement, ConditionalExpression, Expression, ImportExpression, LogicalExpression, LogicalOperator, MemberExpression,
+    NewExpression, ObjectExpression, ObjectPropertyKind, TaggedTemplateExpression, TemplateLiteral, UnaryExpression,
+    UnaryOperator, UpdateExpression, UpdateOperator,
 };
 use oxc_span::GetSpan;
 
 use super::function::Role;
 use super::target::{key, only_name};
-use super::{Expr, ExprKind, Lower, Span, expr, module, name, operator, span};
-use crate::syntax::{Arg, BinaryOp, Call, CallForm, Shape, Target, TemplatePart};
+use super::{Expr, ExprKind, Lower, Span, StepKind, expr, module, name, operator, span, step};
+use crate::syntax::{Arg, BinaryOp, Call, CallForm, ExitKind, Shape, Target, TemplatePart};
 
 /// Expressions and statements nested deeper than this are given up.
 const DEEPEST: u32 = 200;
@@ -71,9 +71,7 @@ impl Lower {
             Expression::FunctionExpression(tree) => {
                 ExprKind::Lambda(self.function(tree, Role { name: hint.unwrap_or(""), ..Role::default() }))
             }
-            Expression::ClassExpression(tree) => {
-                ExprKind::Name(self.class(tree, if tree.id.is_some() { None } else { hint }))
-            }
+            Expression::ClassExpression(tree) => ExprKind::Name(self.class(tree, if tree.id.is_some() { None } else { hint })),
             Expression::AssignmentExpression(assignment) => self.assignment(assignment),
             Expression::UpdateExpression(update) => self.update(update),
             Expression::UnaryExpression(unary) => return self.unary(unary),
@@ -93,7 +91,10 @@ impl Lower {
             }
             Expression::AwaitExpression(awaited) => return self.awaited(&awaited.argument, hint),
             Expression::YieldExpression(given) => {
-                ExprKind::Other(given.argument.iter().map(|value| self.expr(value)).collect())
+                // Control leaves before the statement goes on with what it is given.
+                let value = given.argument.as_ref().map(|value| self.expr(value));
+                self.pending.push(step(StepKind::Exit { kind: ExitKind::Yield, value }, at));
+                ExprKind::Other(Vec::new())
             }
             Expression::ChainExpression(chain) => return self.chain(&chain.expression),
             Expression::ParenthesizedExpression(inner) => return self.named(&inner.expression, hint),
@@ -113,13 +114,14 @@ impl Lower {
     }
 
     pub(super) fn member(&mut self, tree: &MemberExpression) -> Expr {
+        if let Some(local) = self.exported_local(tree) {
+            return name(&local, span(tree.span()));
+        }
         let of = Box::new(self.expr(tree.object()));
         let kind = match tree {
             MemberExpression::StaticMemberExpression(member) => ExprKind::Member(of, member.property.name.to_string()),
             MemberExpression::PrivateFieldExpression(member) => ExprKind::Member(of, format!("#{}", member.field.name)),
-            MemberExpression::ComputedMemberExpression(member) => {
-                ExprKind::Index(of, Box::new(self.expr(&member.expression)))
-            }
+            MemberExpression::ComputedMemberExpression(member) => ExprKind::Index(of, Box::new(self.expr(&member.expression))),
         };
         expr(kind, span(tree.span()))
     }
@@ -181,9 +183,7 @@ impl Lower {
         let mut lowered = Vec::new();
         for arg in args {
             lowered.extend(match arg {
-                Argument::SpreadElement(spread) => {
-                    Some(Arg { name: Some("*".to_owned()), value: self.expr(&spread.argument) })
-                }
+                Argument::SpreadElement(spread) => Some(Arg { name: Some("*".to_owned()), value: self.expr(&spread.argument) }),
                 other => other.as_expression().map(|value| Arg { name: None, value: self.expr(value) }),
             });
         }
@@ -195,9 +195,7 @@ impl Lower {
         for element in elements {
             let at = span(element.span());
             lowered.push(match element {
-                ArrayExpressionElement::SpreadElement(spread) => {
-                    expr(ExprKind::Other(vec![self.expr(&spread.argument)]), at)
-                }
+                ArrayExpressionElement::SpreadElement(spread) => expr(ExprKind::Other(vec![self.expr(&spread.argument)]), at),
                 other => other.as_expression().map_or(expr(ExprKind::Null, at), |value| self.expr(value)),
             });
         }
@@ -281,8 +279,7 @@ impl Lower {
             _ => None,
         };
         let if_null = matches!(tree.operator, AssignmentOperator::LogicalNullish | AssignmentOperator::LogicalOr);
-        let write =
-            ExprKind::Assign { target: Box::new(target), value, op: operator::compound(tree.operator), if_null };
+        let write = ExprKind::Assign { target: Box::new(target), value, op: operator::compound(tree.operator), if_null };
         match test {
             Some(test) => ExprKind::And(Box::new(test), Box::new(expr(write, at))),
             None => write,

@@ -16,14 +16,14 @@ mod types;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+
 use oxc_allocator::Allocator;
 use oxc_ast::ast::Program;
 use oxc_parser::{ParseOptions, Parser, ParserReturn};
 use oxc_span::SourceType;
 
-use super::{
-    ClassId, Comment, Expr, ExprKind, FnFlags, FnId, Frontend, Function, Import, Param, Step, StepKind, TypeRef, Unit,
-};
+use super::{ClassId, Comment, Expr, ExprKind, FnFlags, FnId, Frontend, Function, Import, Param, Step, StepKind, TypeRef, Unit};
 use crate::files::{Gap, GapKind, Language, Source, Span};
 
 /// Reads `.js`, `.ts` and their variants.
@@ -88,7 +88,9 @@ struct Lower {
     unit: Unit,
     /// The function whose body is being lowered.
     current: FnId,
-    /// Steps an expression brings with it (a class's static blocks), run before the statement it stands in.
+    /// The local names of what the file puts into `exports`.
+    exported: HashMap<String, String>,
+    /// Steps an expression brings with it (a `yield`, a class's static blocks), run before the statement it stands in.
     pending: Vec<Step>,
     /// What `this` is called in a class's static blocks and static fields.
     this_name: Option<String>,
@@ -116,6 +118,7 @@ impl Lower {
         Lower {
             unit,
             current: FnId(0),
+            exported: HashMap::new(),
             pending: Vec::new(),
             this_name: None,
             in_switch: false,
@@ -126,6 +129,7 @@ impl Lower {
     }
 
     fn program(mut self, source: &Source, program: &Program) -> Unit {
+        self.exported = module::exported_locals(&program.body);
         let body = self.block(&program.body);
         self.unit.comments = program.comments.iter().map(|comment| self::comment(source, comment)).collect();
         if let Some(module) = self.unit.functions.first_mut() {

@@ -1,9 +1,12 @@
 //! Imports and exports: the language's own modules, CommonJS, and TypeScript's mixture of both.
 
+use std::collections::HashMap;
+
 use oxc_ast::ast::{
-    AssignmentExpression, AssignmentOperator, AssignmentTarget, BindingPattern, CallExpression, Declaration, ExportDefaultDeclarationKind,
-    Expression, Function, ImportDeclaration, ImportDeclarationSpecifier, MemberExpression, ModuleDeclaration, ObjectPropertyKind,
-    Statement, TSModuleReference, TSNamespaceDeclaration, TSNamespaceDeclarationBody, VariableDeclarator,
+    AssignmentExpression, AssignmentOperator, AssignmentTarget, BindingPattern, CallExpression, Declaration,
+    ExportDefaultDeclarationKind, Expression, Function, ImportDeclaration, ImportDeclarationSpecifier, MemberExpression,
+    ModuleDeclaration, ObjectPropertyKind, Statement, TSModuleReference, TSNamespaceDeclaration, TSNamespaceDeclarationBody,
+    VariableDeclarator,
 };
 use oxc_span::GetSpan;
 
@@ -148,6 +151,14 @@ impl Lower {
         let exported = exported_member(place)?;
         self.export(&exported, ExportTarget::Local(exported.clone()));
         Some(exported)
+    }
+
+    /// The module-level name behind `exports.a` where it is read.
+    pub(super) fn exported_local(&self, place: &MemberExpression) -> Option<String> {
+        if self.exported.is_empty() {
+            return None;
+        }
+        self.exported.get(&exported_member(place)?).cloned()
     }
 
     /// Whether the declarator only names (parts of) a module, which makes it imports and no step.
@@ -314,6 +325,25 @@ fn declared_names(tree: &Declaration) -> Vec<String> {
 
 fn exported_by(target: &AssignmentTarget) -> Option<String> {
     exported_member(target.as_member_expression()?)
+}
+
+/// The local name of each `exports.a = ..` among the statements of a file; they may be read before they are written.
+pub(super) fn exported_locals(statements: &[Statement]) -> HashMap<String, String> {
+    let mut locals = HashMap::new();
+    for statement in statements {
+        let Statement::ExpressionStatement(statement) = statement else { continue };
+        let Expression::AssignmentExpression(assignment) = &statement.expression else { continue };
+        let Some(exported) = exported_by(&assignment.left).filter(|exported| exported != WHOLE) else { continue };
+        if module_of(&assignment.right).is_some() {
+            continue;
+        }
+        let local = match assignment.right.get_inner_expression() {
+            Expression::Identifier(identifier) => identifier.name.to_string(),
+            _ => exported.clone(),
+        };
+        locals.insert(exported, local);
+    }
+    locals
 }
 
 /// `=` for `module.exports`, `a` for `exports.a` and `module.exports.a`.

@@ -37,7 +37,9 @@ fn levels(text: &str) -> usize {
         match byte {
             b'"' | b'\'' => length = quoted(rest, byte),
             b'/' if rest.starts_with(b"//") => length = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len()),
-            b'/' if rest.starts_with(b"/*") => length = rest.windows(2).skip(2).position(|two| two == b"*/").map_or(rest.len(), |end| end + 4),
+            b'/' if rest.starts_with(b"/*") => {
+                length = rest.windows(2).skip(2).position(|two| two == b"*/").map_or(rest.len(), |end| end + 4)
+            }
             b'(' | b'[' | b'{' => {
                 around.push((base, depth));
                 depth += TOKENS_A_LEVEL;

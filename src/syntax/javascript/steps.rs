@@ -2,8 +2,8 @@
 
 use oxc_ast::ast::{
     AssignmentExpression, AssignmentOperator, Declaration, Expression, ForInStatement, ForOfStatement, ForStatement,
-    ForStatementInit, ForStatementLeft, Function as FunctionTree, Statement, TryStatement, UnaryOperator,
-    VariableDeclaration, VariableDeclarationKind,
+    ForStatementInit, ForStatementLeft, Function as FunctionTree, Statement, TryStatement, UnaryOperator, VariableDeclaration,
+    VariableDeclarationKind,
 };
 use oxc_span::GetSpan;
 
@@ -15,11 +15,13 @@ use crate::syntax::{Catch, ExitKind, Target};
 impl Lower {
     /// The steps of a block. Function declarations come first, because they may be called before they stand.
     pub(super) fn block(&mut self, statements: &[Statement]) -> Vec<Step> {
+        let waiting = std::mem::take(&mut self.pending);
         let mut steps = Vec::new();
         for statement in statements {
             self.hoist(statement, &mut steps);
         }
         self.sequence(statements, &mut steps);
+        self.pending = waiting;
         steps
     }
 
@@ -101,25 +103,19 @@ impl Lower {
                 let value = tree.argument.as_ref().map(|value| self.expr(value));
                 StepKind::Exit { kind: ExitKind::Return, value }
             }
-            Statement::ThrowStatement(tree) => {
-                StepKind::Exit { kind: ExitKind::Throw, value: Some(self.expr(&tree.argument)) }
-            }
+            Statement::ThrowStatement(tree) => StepKind::Exit { kind: ExitKind::Throw, value: Some(self.expr(&tree.argument)) },
             Statement::ExpressionStatement(tree) => return self.discard(&tree.expression, at, steps),
             Statement::IfStatement(tree) => StepKind::Branch {
                 test: self.expr(&tree.test),
                 then: self.body(&tree.consequent),
                 otherwise: tree.alternate.as_ref().map(|tree| self.body(tree)).unwrap_or_default(),
             },
-            Statement::WhileStatement(tree) => StepKind::Loop {
-                test: self.condition(&tree.test),
-                each: None,
-                body: self.loop_body(&tree.body),
-            },
-            Statement::DoWhileStatement(tree) => StepKind::Loop {
-                test: self.condition(&tree.test),
-                each: None,
-                body: self.loop_body(&tree.body),
-            },
+            Statement::WhileStatement(tree) => {
+                StepKind::Loop { test: self.condition(&tree.test), each: None, body: self.loop_body(&tree.body) }
+            }
+            Statement::DoWhileStatement(tree) => {
+                StepKind::Loop { test: self.condition(&tree.test), each: None, body: self.loop_body(&tree.body) }
+            }
             Statement::ForStatement(tree) => self.counting(tree),
             Statement::ForInStatement(tree) => self.for_in(tree),
             Statement::ForOfStatement(tree) => self.for_of(tree),

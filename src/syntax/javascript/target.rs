@@ -14,9 +14,7 @@ impl Lower {
     /// The target of a declaration or parameter; defaults go to `after`.
     pub(super) fn pattern(&mut self, pattern: &BindingPattern, after: &mut Vec<Step>) -> Target {
         match pattern {
-            BindingPattern::BindingIdentifier(identifier) => {
-                Target::Name(identifier.name.to_string(), span(identifier.span))
-            }
+            BindingPattern::BindingIdentifier(identifier) => Target::Name(identifier.name.to_string(), span(identifier.span)),
             BindingPattern::AssignmentPattern(with_default) => {
                 let mut inner = Vec::new();
                 let target = self.pattern(&with_default.left, &mut inner);
