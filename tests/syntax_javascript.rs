@@ -5,8 +5,8 @@ use lockcheck::syntax::{parse, print};
 
 fn lowered(name: &str) -> String {
     let path = format!("{}/fixtures/syntax/javascript/{name}", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&path).unwrap();
-    print(&parse(&Source::new(name, Language::JavaScript, text)).unwrap())
+    let text = std::fs::read_to_string(&path).expect("the fixture is there");
+    print(&parse(&Source::new(name, Language::JavaScript, text)).expect("the language is known"))
 }
 
 #[test]

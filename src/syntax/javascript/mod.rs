@@ -8,6 +8,7 @@ mod jsx;
 mod module;
 mod nesting;
 mod operator;
+mod recovery;
 mod steps;
 mod switch;
 mod target;
@@ -40,42 +41,59 @@ fn parse(source: &Source) -> Unit {
     })
 }
 
-/// Parses with each dialect the file may be in until one fits; else keeps the one that gave most.
+/// Reads a file, leaving out top-level statements the parser gives up on.
 fn read(source: &Source) -> Unit {
-    let allocator = Allocator::default();
-    let mut best: Option<ParserReturn> = None;
-    for dialect in dialects(&source.path) {
-        let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
-        let parsed = Parser::new(&allocator, &source.text, dialect).with_options(options).parse();
-        let fits = parsed.diagnostics.is_empty();
-        if fits || best.as_ref().is_none_or(|best| best.panicked && !parsed.panicked) {
-            best = Some(parsed);
-        }
-        if fits {
-            break;
+    let mut gaps = Vec::new();
+    let mut text = source.text.clone();
+    for _ in 0..MOST_GAPS {
+        let allocator = Allocator::default();
+        let parsed = parse_as_any_dialect(&allocator, &text, &source.path);
+        gaps.extend(parsed.diagnostics.iter().map(|fault| {
+            let line = fault.labels.first().map(|label| source.lines.position(label.offset()).0);
+            gap(source, line, format!("syntax error: {}; the rest of the file was used", fault.message))
+        }));
+        let fault =
+            parsed.diagnostics.iter().find_map(|fault| fault.labels.first()).map_or(text.len(), |label| label.offset() as usize);
+        let shorter = if parsed.panicked { recovery::without_statement_at(&text, fault) } else { None };
+        match shorter {
+            Some(shorter) => text = shorter,
+            None => {
+                gaps.truncate(MOST_GAPS);
+                return Unit { gaps, ..Lower::new().program(source, &parsed.program) };
+            }
         }
     }
-    let Some(parsed) = best else { return Lower::new().unit };
-    let mut unit = Lower::new().program(source, &parsed.program);
-    unit.gaps = parsed
-        .diagnostics
-        .iter()
-        .take(MOST_GAPS)
-        .map(|fault| {
-            let line = fault.labels.first().map(|label| source.lines.position(label.offset()).0);
-            gap(source, line, format!("syntax error: {}; what was read before it was used", fault.message))
-        })
-        .collect();
-    unit
+    gaps.truncate(MOST_GAPS - 1);
+    gaps.push(gap(source, None, "too many syntax errors to be read; the file was skipped".to_owned()));
+    Unit { gaps, ..Lower::new().unit }
 }
 
-/// What a file may be written in, likeliest first. Type annotations in a `.js` file are accepted: some projects have them.
-fn dialects(path: &str) -> Vec<SourceType> {
+/// Parses with each dialect the file may be in until one fits; else keeps the first that gave anything.
+fn parse_as_any_dialect<'a>(allocator: &'a Allocator, text: &'a str, path: &str) -> ParserReturn<'a> {
+    let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
+    let parse = |dialect| Parser::new(allocator, text, dialect).with_options(options).parse();
+    let (likeliest, others) = dialects(path);
+    let mut best = parse(likeliest);
+    for dialect in others {
+        if best.diagnostics.is_empty() {
+            break;
+        }
+        let parsed = parse(dialect);
+        if parsed.diagnostics.is_empty() || best.panicked && !parsed.panicked {
+            best = parsed;
+        }
+    }
+    best
+}
+
+/// What a file may be written in: the likeliest, and what else. Type annotations in a `.js` file are accepted: some
+/// projects have them.
+fn dialects(path: &str) -> (SourceType, Vec<SourceType>) {
     let declared = SourceType::from_path(path).unwrap_or_else(|_| SourceType::tsx());
     if declared.is_typescript() {
-        vec![declared, SourceType::tsx()]
+        (declared, vec![SourceType::tsx()])
     } else {
-        vec![SourceType::unambiguous().with_jsx(true), SourceType::cjs().with_jsx(true), SourceType::tsx()]
+        (SourceType::unambiguous().with_jsx(true), vec![SourceType::cjs().with_jsx(true), SourceType::tsx()])
     }
 }
 

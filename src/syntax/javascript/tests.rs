@@ -103,6 +103,19 @@ fn a_syntax_error_is_a_gap_with_its_line() {
 }
 
 #[test]
+fn what_surrounds_a_syntax_error_is_used() {
+    let unit = unit("a.ts", "import { a } from 'a';\nfunction broken() {\n  if (a { }\n}\nexport const later = 1;\n");
+    assert_eq!(unit.gaps[0].line, Some(3));
+    assert_eq!((unit.imports.len(), unit.exports.len()), (1, 1));
+}
+
+#[test]
+fn a_file_of_errors_is_a_gap() {
+    let unit = unit("a.ts", &"a b c;\n".repeat(20));
+    assert_eq!(unit.gaps.len(), MOST_GAPS);
+}
+
+#[test]
 fn deep_nesting_is_given_up_not_overflowed() {
     let nests = [
         ("(", "1", ")"),
