@@ -75,6 +75,7 @@ impl Lower {
         let role = Role {
             name: &name,
             name_span: Some(span(method.key.span())),
+            whole: Some(span(method.span)),
             class: Some(id),
             is_static: method.r#static,
             is_constructor,

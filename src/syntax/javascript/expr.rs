@@ -3,8 +3,8 @@
 use oxc_ast::ast::{
     Argument, ArrayExpressionElement, AssignmentExpression, AssignmentOperator, BinaryExpression, BinaryOperator, CallExpression,
     ChainElement, ConditionalExpression, Expression, ImportExpression, LogicalExpression, LogicalOperator, MemberExpression,
-    NewExpression, ObjectExpression, ObjectPropertyKind, TaggedTemplateExpression, TemplateLiteral, UnaryExpression,
-    UnaryOperator, UpdateExpression, UpdateOperator,
+    NewExpression, ObjectExpression, ObjectPropertyKind, PropertyKind, TaggedTemplateExpression, TemplateLiteral,
+    UnaryExpression, UnaryOperator, UpdateExpression, UpdateOperator,
 };
 use oxc_span::GetSpan;
 
@@ -211,7 +211,8 @@ impl Lower {
                     let key = key(&property.key);
                     let hint = Some(key.as_str()).filter(|key| *key != "[]");
                     let value = self.named(&property.value, hint);
-                    self.rename_at(&value, span(property.key.span()));
+                    let whole = (property.method || property.kind != PropertyKind::Init).then(|| span(property.span));
+                    self.name_at(&value, span(property.key.span()), whole);
                     (key, value)
                 }
             });
@@ -219,13 +220,14 @@ impl Lower {
         ExprKind::Object { ty: None, entries }
     }
 
-    /// A function that is the value of a property is named where its key stands.
-    fn rename_at(&mut self, value: &Expr, key: Span) {
+    /// A function without a name of its own is named where the property or variable it is the value of is named.
+    pub(super) fn name_at(&mut self, value: &Expr, named: Span, whole: Option<Span>) {
         if let ExprKind::Lambda(id) = value.kind
             && let Some(function) = self.unit.functions.get_mut(id.0 as usize)
-            && function.name_span.start == function.name_span.end
+            && function.name_span.start == function.span.start
         {
-            function.name_span = key;
+            function.name_span = named;
+            function.span = whole.unwrap_or(function.span);
         }
     }
 

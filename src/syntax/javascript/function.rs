@@ -17,6 +17,8 @@ pub(super) struct Role<'n> {
     pub name: &'n str,
     /// Where that name is written.
     pub name_span: Option<Span>,
+    /// All of it, where that is more than the function's own text.
+    pub whole: Option<Span>,
     /// The class it is a member of.
     pub class: Option<ClassId>,
     /// A member of the class itself.
@@ -32,8 +34,10 @@ impl Lower {
     pub(super) fn function(&mut self, tree: &Tree, role: Role) -> FnId {
         let own = tree.id.as_ref();
         let called = own.map_or(role.name, |id| id.name.as_str());
-        let name_span = own.map(|id| span(id.span)).or(role.name_span);
-        let id = self.open(called, span(tree.span), name_span, &role);
+        let at = span(tree.span);
+        let token = if tree.r#async { "async" } else { "function" };
+        let name_span = own.map(|id| span(id.span)).or(role.name_span).unwrap_or(first(at, token));
+        let id = self.open(called, role.whole.unwrap_or(at), name_span, &role);
         let flags = FnFlags { is_async: tree.r#async, is_generator: tree.generator, ..flags(&role) };
         let outer_this = self.this_name.take();
         self.inside(id, |lower| {
@@ -58,7 +62,9 @@ impl Lower {
     }
 
     pub(super) fn arrow(&mut self, tree: &ArrowFunctionExpression, role: Role) -> FnId {
-        let id = self.open(role.name, span(tree.span), role.name_span, &role);
+        let at = span(tree.span);
+        let token = if tree.r#async { "async" } else { "(" };
+        let id = self.open(role.name, at, role.name_span.unwrap_or(first(at, token)), &role);
         let flags = FnFlags { is_async: tree.r#async, ..flags(&role) };
         self.inside(id, |lower| {
             let returns = lower.annotation(tree.return_type.as_deref());
@@ -90,7 +96,7 @@ impl Lower {
 
     /// A bodiless function of an interface.
     pub(super) fn signature(&mut self, params: &FormalParameters, at: Span, role: Role) -> FnId {
-        let id = self.open(role.name, at, role.name_span, &role);
+        let id = self.open(role.name, at, role.name_span.unwrap_or(at), &role);
         self.inside(id, |lower| {
             let params = lower.params(params, &mut Vec::new());
             lower.close(id, |function| {
@@ -126,13 +132,11 @@ impl Lower {
         self.block(&body.statements)
     }
 
-    fn open(&mut self, name: &str, at: Span, name_span: Option<Span>, role: &Role) -> FnId {
+    fn open(&mut self, name: &str, at: Span, name_span: Span, role: &Role) -> FnId {
         let id = FnId(self.unit.functions.len() as u32);
         let mut function = blank(name, Some(self.current), at);
         function.class = role.class;
-        if let Some(name_span) = name_span {
-            function.name_span = name_span;
-        }
+        function.name_span = name_span;
         self.unit.functions.push(function);
         id
     }
@@ -153,6 +157,11 @@ impl Lower {
         self.pending = outer_pending;
         self.current = outer;
     }
+}
+
+/// The first token of a function without a name.
+fn first(at: Span, token: &str) -> Span {
+    Span::new(at.start, at.end.min(at.start + token.len() as u32))
 }
 
 fn flags(role: &Role) -> FnFlags {

@@ -36,7 +36,11 @@ const MOST_GAPS: usize = 5;
 fn parse(source: &Source) -> Unit {
     nesting::with_enough_stack(&source.text, || read(source)).unwrap_or_else(|| {
         let mut unit = Lower::new().unit;
-        unit.gaps.push(gap(source, None, "nested too deeply to be read; the file was skipped".to_owned()));
+        unit.gaps.push(gap(
+            source,
+            None,
+            "could not be read, most likely because it is nested too deeply; the file was skipped".to_owned(),
+        ));
         unit
     })
 }
@@ -174,8 +178,13 @@ impl Lower {
 fn comment(source: &Source, comment: &oxc_ast::Comment) -> Comment {
     let content = comment.content_span();
     let text = source.text.get(content.start as usize..content.end as usize).unwrap_or("");
-    let lines: Vec<&str> = text.lines().map(|line| line.trim().trim_start_matches(['*', '/']).trim()).collect();
-    Comment { text: lines.join("\n").trim().to_owned(), span: span(comment.span) }
+    let text = if comment.is_line() {
+        text.trim_start_matches('/').trim().to_owned()
+    } else {
+        let lines: Vec<&str> = text.lines().map(|line| line.trim().trim_start_matches('*').trim()).collect();
+        lines.join("\n").trim().to_owned()
+    };
+    Comment { text, span: span(comment.span) }
 }
 
 /// A function with nothing in it yet.
@@ -190,7 +199,7 @@ fn blank(name: &str, parent: Option<FnId>, span: Span) -> Function {
         returns: None,
         flags: FnFlags::default(),
         span,
-        name_span: Span::new(span.start, span.start),
+        name_span: span,
     }
 }
 

@@ -10,11 +10,11 @@ const MOST_LEVELS: usize = 16 * 1024;
 /// Tokens without a separator that weigh as much as a bracket.
 const TOKENS_A_LEVEL: usize = 16;
 
-/// Runs `work` on a stack that `text` cannot overflow; `None` when there can be no such stack.
+/// Runs `work` on a stack that `text` cannot overflow; `None` when there can be no such stack, or when `work` panicked.
 pub(super) fn with_enough_stack<T: Send>(text: &str, work: impl FnOnce() -> T + Send) -> Option<T> {
     let levels = levels(text);
     if levels <= LEVELS_IN_PLACE {
-        return Some(work());
+        return std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).ok();
     }
     if levels > MOST_LEVELS {
         return None;

@@ -266,6 +266,9 @@ impl Lower {
                 continue;
             }
             let value = init.map(|init| self.named(init, only_name(&target)));
+            if let Some(value) = &value {
+                self.name_at(value, span(declarator.id.span()), None);
+            }
             steps.append(&mut self.pending);
             steps.push(step(StepKind::Bind { target, value, declares: true, op: None }, span(declarator.span)));
             steps.extend(after);

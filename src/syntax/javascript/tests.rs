@@ -34,6 +34,33 @@ fn lambdas_take_the_name_they_are_bound_to() {
 }
 
 #[test]
+fn functions_are_named_where_their_name_is_written() {
+    let text =
+        "const a = async () => 1; const o = { get b() {}, c: () => 2 }; class D { e() {} }; f(async () => 3, function () {});";
+    let unit = unit("a.js", text);
+    let named = unit.functions.iter().skip(1).map(|function| {
+        let of = |span: Span| &text[span.start as usize..span.end as usize];
+        (of(function.name_span), of(function.span))
+    });
+    let expected = [
+        ("a", "async () => 1"),
+        ("b", "get b() {}"),
+        ("c", "() => 2"),
+        ("e", "e() {}"),
+        ("async", "async () => 3"),
+        ("function", "function () {}"),
+    ];
+    assert_eq!(named.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn comments_lose_their_markers() {
+    let unit = unit("a.js", "/// one\n// /two\n/**\n * three\n *\n * * four\n */\n/* five */");
+    let texts: Vec<String> = unit.comments.into_iter().map(|comment| comment.text).collect();
+    assert_eq!(texts, ["one", "/two", "three\n\n* four", "five"]);
+}
+
+#[test]
 fn functions_know_what_they_are_written_in() {
     let unit = unit("a.js", "function a() { return () => () => 1; }");
     let parents: Vec<_> = unit.functions.iter().map(|function| function.parent.map(|id| id.0)).collect();
