@@ -3,8 +3,8 @@
 use oxc_ast::ast::{
     Argument, ArrayExpressionElement, AssignmentExpression, AssignmentOperator, BinaryExpression, BinaryOperator, CallExpression,
     ChainElement, ConditionalExpression, Expression, ImportExpression, LogicalExpression, LogicalOperator, MemberExpression,
-    NewExpression, ObjectExpression, ObjectPropertyKind, PropertyKind, TaggedTemplateExpression, TemplateLiteral,
-    UnaryExpression, UnaryOperator, UpdateExpression, UpdateOperator,
+    NewExpression, ObjectExpression, ObjectPropertyKind, PropertyKind, SequenceExpression, TaggedTemplateExpression,
+    TemplateLiteral, UnaryExpression, UnaryOperator, UpdateExpression, UpdateOperator,
 };
 use oxc_span::GetSpan;
 
@@ -79,9 +79,7 @@ impl Lower {
             Expression::PrivateInExpression(test) => ExprKind::Is(Box::new(self.expr(&test.right)), Shape::Other),
             Expression::LogicalExpression(logical) => self.logical(logical),
             Expression::ConditionalExpression(choice) => self.choice(choice),
-            Expression::SequenceExpression(sequence) => {
-                ExprKind::Other(sequence.expressions.iter().map(|each| self.expr(each)).collect())
-            }
+            Expression::SequenceExpression(sequence) => return self.comma(sequence),
             Expression::CallExpression(call) => return self.call(call),
             Expression::NewExpression(call) => self.construct(call),
             Expression::TaggedTemplateExpression(tagged) => self.tagged(tagged),
@@ -245,6 +243,16 @@ impl Lower {
             parts.extend(values.next().map(|value| TemplatePart::Value(self.expr(value))));
         }
         ExprKind::Template(parts)
+    }
+
+    /// Constants before the last value are only there to change how it is called: `(0, f)(x)` is `f(x)`.
+    fn comma(&mut self, tree: &SequenceExpression) -> Expr {
+        let mut values: Vec<Expr> =
+            tree.expressions.iter().filter(|value| !value.is_literal()).map(|value| self.expr(value)).collect();
+        match values.len() {
+            1 if tree.expressions.last().is_some_and(|last| !last.is_literal()) => values.remove(0),
+            _ => expr(ExprKind::Other(values), span(tree.span)),
+        }
     }
 
     fn choice(&mut self, tree: &ConditionalExpression) -> ExprKind {

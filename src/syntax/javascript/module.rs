@@ -130,6 +130,9 @@ impl Lower {
             return false;
         }
         let Some(exported) = exported_by(&tree.left) else { return false };
+        if announces(&tree.right) {
+            return true;
+        }
         if exported == WHOLE {
             self.export_whole(&tree.right, at, steps);
         } else if let Expression::Identifier(identifier) = tree.right.get_inner_expression() {
@@ -327,6 +330,14 @@ fn exported_by(target: &AssignmentTarget) -> Option<String> {
     exported_member(target.as_member_expression()?)
 }
 
+/// `exports.a = exports.b = undefined`, which compilers write ahead of the exports proper.
+fn announces(value: &Expression) -> bool {
+    match value.get_inner_expression() {
+        Expression::AssignmentExpression(next) => exported_by(&next.left).is_some() && announces(&next.right),
+        value => value.is_null_or_undefined(),
+    }
+}
+
 /// The local name of each `exports.a = ..` among the statements of a file; they may be read before they are written.
 pub(super) fn exported_locals(statements: &[Statement]) -> HashMap<String, String> {
     let mut locals = HashMap::new();
@@ -334,7 +345,7 @@ pub(super) fn exported_locals(statements: &[Statement]) -> HashMap<String, Strin
         let Statement::ExpressionStatement(statement) = statement else { continue };
         let Expression::AssignmentExpression(assignment) = &statement.expression else { continue };
         let Some(exported) = exported_by(&assignment.left).filter(|exported| exported != WHOLE) else { continue };
-        if module_of(&assignment.right).is_some() {
+        if module_of(&assignment.right).is_some() || announces(&assignment.right) {
             continue;
         }
         let local = match assignment.right.get_inner_expression() {

@@ -104,6 +104,15 @@ fn what_is_put_into_exports_is_read_by_its_local_name() {
 }
 
 #[test]
+fn compiled_modules_read_as_they_were_written() {
+    let text =
+        "exports.A = exports.b = void 0;\nconst m_1 = require('m');\nclass A {}\nexports.A = A;\nexports.b = (0, m_1.make)(1);";
+    let printed = print(&unit("a.js", text));
+    let expected = "import m_1 = \"m\"\nexport A = A\nexport b = b\nclass A\nfn#0 <module>()\n  let b = m_1.make(1)\n";
+    assert_eq!(printed, expected);
+}
+
+#[test]
 fn exported_places_are_module_level_only() {
     let unit = unit("a.js", "function f() { module.exports = 1; }");
     assert!(unit.exports.is_empty());
