@@ -1,8 +1,11 @@
 //! From text to [`Unit`]: one file at a time, never failing (what cannot be read becomes a gap).
 //! It must not know any library's name.
 
+mod javascript;
+mod print;
 mod unit;
 
+pub use print::print;
 pub use unit::*;
 
 use crate::files::{Language, Source};
@@ -16,7 +19,7 @@ pub struct Frontend {
 }
 
 /// The one list of languages that are parsed.
-pub const FRONTENDS: &[Frontend] = &[];
+pub const FRONTENDS: &[Frontend] = &[javascript::FRONTEND];
 
 /// The unit of a source; `None` where its language has no program text (SQL).
 pub fn parse(source: &Source) -> Option<Unit> {
