@@ -63,11 +63,15 @@ impl Lowering<'_> {
         self.emit(out, StepKind::Exit { kind, value }, at);
     }
 
-    /// An expression as a statement; docstrings and other constants are no step, and `yield` already is one.
+    /// An expression as a statement. Docstrings, other constants and what is left of a `yield` are no step.
     fn evaluate(&mut self, written: &ast::Expr, out: &mut Vec<Step>) {
         let value = self.value(written, out);
-        let is_yield = matches!(written, ast::Expr::Yield(_) | ast::Expr::YieldFrom(_));
-        if !is_yield && !written.is_literal_expr() {
+        let is_idle = match &value.kind {
+            ExprKind::Text(_) | ExprKind::Number(_) | ExprKind::Bool(_) | ExprKind::Null => true,
+            ExprKind::Other(inside) => inside.is_empty(),
+            _ => false,
+        };
+        if !is_idle {
             let at = value.span;
             self.emit(out, StepKind::Do(value), at);
         }
