@@ -1,6 +1,6 @@
 //! Classes: bases, fields and methods.
 
-use ruff_python_ast::{self as ast};
+use ruff_python_ast as ast;
 
 use super::super::{Class, ClassId, Field, Step, TypeRef};
 use super::types::is_class_variable;

@@ -1,6 +1,6 @@
 //! Functions, methods and lambdas: parameters, receivers, bodies.
 
-use ruff_python_ast::{self as ast};
+use ruff_python_ast as ast;
 
 use super::super::{ClassId, ExitKind, ExprKind, FnFlags, FnId, Function, Param, Step, StepKind, Target};
 use super::names::dotted;

@@ -4,15 +4,17 @@
 mod classes;
 mod expressions;
 mod functions;
+mod literals;
 mod names;
+mod operators;
 mod patterns;
 mod statements;
 mod types;
 
 use std::collections::HashSet;
 
+use ruff_python_ast as ast;
 use ruff_python_ast::token::TokenKind;
-use ruff_python_ast::{self as ast};
 use ruff_python_parser::{ParseOptions, Parsed, parse_unchecked};
 use ruff_text_size::Ranged;
 

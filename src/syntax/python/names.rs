@@ -1,6 +1,6 @@
 //! Names that come into a file and go out of it: imports, exports, and what a statement binds.
 
-use ruff_python_ast::{self as ast};
+use ruff_python_ast as ast;
 
 use super::super::{Export, ExportTarget, ExprKind, Import, Target};
 use super::{Lowering, expr, span};

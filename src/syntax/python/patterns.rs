@@ -3,7 +3,8 @@
 use ruff_python_ast::{self as ast, Pattern, Singleton};
 
 use super::super::{ExprKind, Shape, Step, StepKind, Target};
-use super::expressions::balanced;
+use super::literals::{number, text};
+use super::operators::balanced;
 use super::{Expr, Lowering, expr, span};
 
 impl Lowering<'_> {
@@ -129,27 +130,5 @@ fn binds(target: &Target) -> bool {
         Target::Items(items) => items.iter().any(binds),
         Target::Fields(fields) => fields.iter().any(|(_, target)| binds(target)),
         Target::Name(..) | Target::Place(_) => true,
-    }
-}
-
-/// A constant text, bytes included.
-pub(super) fn text(value: &ast::Expr) -> Option<String> {
-    match value {
-        ast::Expr::StringLiteral(text) => Some(text.value.to_str().to_owned()),
-        ast::Expr::BytesLiteral(bytes) => Some(String::from_utf8_lossy(&bytes.value.bytes().collect::<Vec<_>>()).into_owned()),
-        _ => None,
-    }
-}
-
-/// A constant real number.
-pub(super) fn number(value: &ast::Expr) -> Option<f64> {
-    let ast::Expr::NumberLiteral(number) = value else { return None };
-    match &number.value {
-        ast::Number::Int(int) => Some(int.as_i64().map_or_else(
-            || int.to_string().parse().unwrap_or(f64::INFINITY), // Written in a base that is not ten, and beyond 64 bits.
-            |small| small as f64,
-        )),
-        ast::Number::Float(float) => Some(*float),
-        ast::Number::Complex { .. } => None,
     }
 }

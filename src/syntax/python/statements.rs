@@ -3,8 +3,8 @@
 use ruff_python_ast::{self as ast, Stmt};
 
 use super::super::{Arg, Call, CallForm, Catch, ExitKind, ExprKind, Step, StepKind, Target};
-use super::expressions::{binary, is_repeatable};
 use super::names::{dotted, reread};
+use super::operators::{binary, is_repeatable};
 use super::patterns::bind;
 use super::{Expr, Lowering, expr, span};
 use crate::files::Span;

@@ -1,6 +1,6 @@
 //! Annotations: what of a declared type is a name and what are its arguments.
 
-use ruff_python_ast::{self as ast};
+use ruff_python_ast as ast;
 use ruff_python_parser::parse_expression;
 
 use super::super::TypeRef;
