@@ -455,7 +455,8 @@ impl<'a> Walker<'a> {
                     return;
                 }
                 match self.scopes.resolve(self.me.func, name) {
-                    Some(place) if !fresh => self.write(place, value, None, false, span),
+                    // A name nothing declares is taken for a variable of this function.
+                    Some(place) if !fresh && !matches!(place, Value::Global(_)) => self.write(place, value, None, false, span),
                     _ => self.set_local(name, value),
                 }
             }
@@ -484,6 +485,7 @@ impl<'a> Walker<'a> {
 
     fn name(&self, name: &str) -> Value {
         match self.scopes.resolve(self.me.func, name) {
+            Some(value @ Value::Global(_)) => self.env.get(name).cloned().unwrap_or(value),
             Some(value) => value,
             None => self.env.get(name).cloned().unwrap_or_else(|| Value::Captured(self.me, name.into())),
         }

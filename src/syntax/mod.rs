@@ -3,6 +3,7 @@
 
 mod javascript;
 mod print;
+mod python;
 mod unit;
 
 pub use print::print;
@@ -19,7 +20,7 @@ pub struct Frontend {
 }
 
 /// The one list of languages that are parsed.
-pub const FRONTENDS: &[Frontend] = &[javascript::FRONTEND];
+pub const FRONTENDS: &[Frontend] = &[javascript::FRONTEND, python::FRONTEND];
 
 /// The unit of a source; `None` where its language has no program text (SQL).
 pub fn parse(source: &Source) -> Option<Unit> {
