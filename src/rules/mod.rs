@@ -1,6 +1,12 @@
 //! Rule files: the catalogue of faults and the packs of library knowledge, built in or the user's own, loaded by one path.
 //! They must not know control flow.
 
+mod catalogue;
+mod error;
 mod fault;
+mod ruleset;
 
+pub use catalogue::{Catalogue, FAMILIES, UnknownRule};
+pub use error::{RuleError, Spot};
 pub use fault::{FaultRule, Severity};
+pub use ruleset::{RULES, RuleFile, RuleSet};
