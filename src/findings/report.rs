@@ -11,6 +11,8 @@ use super::Excerpts;
 pub struct Report {
     /// The scanned root as given; all paths are relative to it.
     pub root: String,
+    /// What leads from the working directory to the root: empty, or a relative path that ends in `/`.
+    pub prefix: String,
     /// What was found, worst first.
     pub findings: Vec<Finding>,
     /// What the scan could not see, in the order of the paths.
@@ -41,6 +43,16 @@ pub struct Stats {
 }
 
 impl Report {
+    /// The path of a file of the report as seen from the working directory.
+    pub fn path_from_here(&self, path: &str) -> String {
+        format!("{}{path}", self.prefix)
+    }
+
+    /// The title of a rule that a finding names.
+    pub fn title<'r>(&'r self, rule: &'r str) -> &'r str {
+        self.rules.iter().find(|known| known.id == rule).map_or(rule, |known| &known.title)
+    }
+
     /// How many findings have this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
