@@ -1,5 +1,7 @@
 //! [`Catalogue`]: every fault that can be reported, by its id. It must not know how a fault is found.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -64,6 +66,12 @@ impl Catalogue {
     /// The rule with this id, or the ids that look like it.
     pub fn find(&self, id: &str) -> Result<&FaultRule, UnknownRule> {
         self.get(id).ok_or_else(|| UnknownRule { id: id.to_string(), near: self.near(id) })
+    }
+
+    /// The rules that these ids name, once each, in the order of their ids.
+    pub fn named_by<'i>(&self, ids: impl Iterator<Item = &'i str>) -> Vec<FaultRule> {
+        let ids: BTreeSet<&str> = ids.collect();
+        ids.into_iter().filter_map(|id| self.get(id).cloned()).collect()
     }
 
     fn near(&self, id: &str) -> Vec<String> {
