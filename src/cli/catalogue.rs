@@ -72,7 +72,7 @@ fn indented(code: &str) -> String {
 
 fn table(catalogue: &Catalogue) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
+    table.load_style(presets::NOTHING);
     table.set_header(["rule", "severity", "family", "what it says"]);
     for rule in catalogue.rules() {
         table.add_row([rule.id.as_str(), rule.severity.name(), &rule.family, &rule.title]);
