@@ -31,11 +31,11 @@ pub struct ScanArgs {
     format: String,
     #[command(flatten)]
     rules: RuleDirectories,
-    /// Report only these rules
-    #[arg(long, value_name = "RULE", value_delimiter = ',', num_args = 1..)]
+    /// Report only these rules; may be given several times, or several with commas between
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
     select: Vec<String>,
-    /// Do not report these rules
-    #[arg(long, value_name = "RULE", value_delimiter = ',', num_args = 1..)]
+    /// Do not report these rules; given in the same way
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
     ignore: Vec<String>,
     /// The least severity that makes the exit status 1
     #[arg(long, value_name = "SEVERITY", default_value = "warning")]

@@ -104,7 +104,7 @@ impl JsonStats {
             files: stats.files,
             parsed: stats.parsed,
             bytes: stats.bytes,
-            seconds: stats.seconds,
+            seconds: (stats.seconds * 1000.0).round() / 1000.0,
             findings: report.findings.len(),
             errors: report.count(Severity::Error),
             warnings: report.count(Severity::Warning),

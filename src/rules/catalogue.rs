@@ -13,6 +13,10 @@ pub const FAMILIES: &[&str] = &["memory", "job", "lock", "data"];
 /// The folder of the catalogue's files.
 const FOLDER: &str = "faults";
 
+/// How like an unknown id another must be to be named as its neighbour, and how much less than the likest.
+const LIKE: f64 = 0.75;
+const AS_LIKE: f64 = 0.1;
+
 /// The rules of `rules/faults/`, in the order of their ids.
 #[derive(Debug, Clone)]
 pub struct Catalogue {
@@ -77,8 +81,9 @@ impl Catalogue {
     fn near(&self, id: &str) -> Vec<String> {
         let id = id.to_lowercase().replace(['_', ' '], "-");
         let mut near: Vec<(f64, &str)> = self.rules.iter().map(|rule| (likeness(&id, &rule.id), rule.id.as_str())).collect();
-        near.retain(|(likeness, _)| *likeness > 0.75);
         near.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let best = near.first().map_or(0.0, |(likeness, _)| *likeness);
+        near.retain(|(likeness, _)| *likeness > LIKE && *likeness > best - AS_LIKE);
         near.into_iter().take(3).map(|(_, id)| id.to_string()).collect()
     }
 }
