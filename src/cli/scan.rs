@@ -141,3 +141,19 @@ fn described(report: &Report, gap: &Gap) -> String {
         None => format!("{path}: {}", gap.message),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_fails_at_or_above_the_level() {
+        let fails = |level: FailOn| {
+            [Some(Severity::Error), Some(Severity::Warning), Some(Severity::Advice), None].map(|worst| level.fails(worst))
+        };
+        assert_eq!(fails(FailOn::Error), [true, false, false, false]);
+        assert_eq!(fails(FailOn::Warning), [true, true, false, false]);
+        assert_eq!(fails(FailOn::Advice), [true, true, true, false]);
+        assert_eq!(fails(FailOn::Never), [false; 4]);
+    }
+}

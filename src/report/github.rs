@@ -7,7 +7,7 @@ use crate::faults::Finding;
 use crate::findings::Report;
 use crate::rules::Severity;
 
-use super::columns;
+use super::{columns, counted};
 
 /// More rows would outgrow what the host shows.
 const MOST_ROWS: usize = 200;
@@ -24,7 +24,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 pub fn summary(report: &Report) -> String {
     let mut out = String::from("## lockcheck\n\n");
     if report.findings.is_empty() {
-        let _ = writeln!(out, "No findings in {} files.", report.stats.files);
+        let _ = writeln!(out, "No findings in {}.", counted(report.stats.files, "file"));
         return out;
     }
     out.push_str("| | rule | place | what goes wrong |\n|---|---|---|---|\n");

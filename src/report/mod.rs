@@ -43,3 +43,8 @@ pub const FORMATS: &[Format] = &[
 pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
+
+/// A count with its noun: `1 file`, `2 files`.
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

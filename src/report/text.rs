@@ -9,6 +9,7 @@ use crate::findings::Report;
 use crate::rules::Severity;
 
 use super::columns::{cells, printable};
+use super::counted;
 
 /// The widest line of source shown, in characters.
 const WIDEST: usize = 110;
@@ -139,10 +140,6 @@ fn totals(report: &Report) -> String {
         line.push_str(&format!("; `lockcheck explain {}` says more", finding.rule));
     }
     line
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn style_of(severity: Severity) -> Style {
