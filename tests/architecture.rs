@@ -1,6 +1,8 @@
 //! The shape of the program, held by a test: which module may use which, how large a file may be, and that the three axes
 //! (language, library, fault) stay apart.
 
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! The command line as its users meet it: what it prints, where, and with which exit status, above all for bad input.
 
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

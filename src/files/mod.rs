@@ -5,6 +5,7 @@ mod document;
 mod gap;
 mod language;
 mod source;
+mod text;
 mod walk;
 
 pub use document::Document;

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Sender, channel};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
+use super::text::read_text;
 use super::{Document, Gap, GapKind, Language, Source};
 
 /// Directories of other people's or generated code.
@@ -16,15 +17,6 @@ const SKIPPED_DIRECTORIES: &[&str] =
 
 /// Endings of generated files.
 const SKIPPED_ENDINGS: &[&str] = &[".min.js", ".min.mjs", ".min.cjs", ".bundle.js"];
-
-/// Files above this many bytes are not read.
-const LARGEST_FILE: u64 = 2 * 1024 * 1024;
-/// A longer line is not written by hand.
-const LONGEST_LINE: usize = 50 * 1024;
-/// From this many bytes on the mean length of a line is looked at.
-const MEAN_FROM: usize = 20 * 1024;
-/// A higher mean length of the lines is not written by hand.
-const HIGHEST_MEAN: usize = 500;
 
 /// What is read beside the defaults.
 #[derive(Debug, Clone, Copy, Default)]
@@ -165,35 +157,6 @@ fn read_file(root: &Path, path: &Path) -> Option<Read> {
             None => Read::Document(Document::new(relative, text)),
         },
     })
-}
-
-fn read_text(path: &Path) -> Result<String, (GapKind, String)> {
-    let unreadable = |error: io::Error| (GapKind::Unreadable, format!("cannot be read: {error}; it was not scanned"));
-    let size = fs::metadata(path).map_err(unreadable)?.len();
-    if size > LARGEST_FILE {
-        let message = format!("{:.1} MB is above the limit of 2 MB; it was not scanned", size as f64 / 1e6);
-        return Err((GapKind::TooLarge, message));
-    }
-    let bytes = fs::read(path).map_err(unreadable)?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        (GapKind::NotUtf8, format!("is not UTF-8 (byte {at}); save it as UTF-8 to have it scanned"))
-    })?;
-    if is_minified(&text) {
-        return Err((GapKind::TooLarge, "looks minified or generated (very long lines); it was not scanned".to_string()));
-    }
-    Ok(match text.strip_prefix('\u{feff}') {
-        Some(rest) => rest.to_string(),
-        None => text,
-    })
-}
-
-fn is_minified(text: &str) -> bool {
-    if text.len() < MEAN_FROM {
-        return false;
-    }
-    let lines = text.lines().count().max(1);
-    text.len() / lines > HIGHEST_MEAN || text.lines().any(|line| line.len() > LONGEST_LINE)
 }
 
 /// The path below the root with `/` between its parts; the file's own name where the root is the file.
