@@ -95,12 +95,11 @@ fn likeness(given: &str, id: &str) -> f64 {
 }
 
 fn read_rule(file: &RuleFile) -> Result<FaultRule, RuleError> {
-    let wrong = |error: toml::de::Error| RuleError::toml(file.path.as_str(), &file.text, &error);
-    let rule: FaultRule = toml::from_str(&file.text).map_err(wrong)?;
-    let family = toml::from_str::<FamilyField>(&file.text).map_err(wrong)?.family;
+    let rule: FaultRule = file.parse()?;
+    let FamilyField { family } = file.parse()?;
     if !FAMILIES.contains(&family.get_ref().as_str()) {
         let message = format!("unknown family `{}`, expected one of {}", family.get_ref(), FAMILIES.join(", "));
-        return Err(RuleError::at(file.path.as_str(), &file.text, family.span(), message));
+        return Err(file.error(family.span(), message));
     }
     Ok(FaultRule { id: file.stem().to_string(), ..rule })
 }

@@ -3,9 +3,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, include_dir};
+use serde::de::DeserializeOwned;
 use walkdir::WalkDir;
 
 use super::RuleError;
@@ -29,6 +31,16 @@ impl RuleFile {
     pub fn stem(&self) -> &str {
         let name = self.below.rsplit('/').next().unwrap_or(&self.below);
         name.strip_suffix(".toml").unwrap_or(name)
+    }
+
+    /// The file as a value of `T`; an error points at its place in the file.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, RuleError> {
+        toml::from_str(&self.text).map_err(|error| RuleError::toml(self.path.as_str(), &self.text, &error))
+    }
+
+    /// An error at a byte range of this file.
+    pub fn error(&self, range: Range<usize>, message: impl Into<String>) -> RuleError {
+        RuleError::at(self.path.as_str(), &self.text, range, message)
     }
 
     /// The folder it is in, below the rules' root: `faults`, or a language's name.
