@@ -4,9 +4,13 @@
 mod catalogue;
 mod error;
 mod fault;
+mod pack;
 mod ruleset;
+mod selector;
 
 pub use catalogue::{Catalogue, FAMILIES, UnknownRule};
 pub use error::{RuleError, Spot};
 pub use fault::{FaultRule, Severity};
+pub use pack::{CallRow, Library, Meaning, Pack, Part, Scope, TypeKind, TypeRow, Want};
 pub use ruleset::{RULES, RuleFile, RuleSet};
+pub use selector::{Pick, Selector};
