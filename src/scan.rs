@@ -1,16 +1,16 @@
 //! [`scan`]: from a tree on disk to a [`Report`], stage by stage. It must not know how a report is printed.
 
+mod parsed;
+
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use rayon::prelude::*;
-
 use crate::faults::Finding;
-use crate::files::{Source, Tree, WalkOptions, read_tree};
+use crate::files::{Tree, WalkOptions, read_tree};
 use crate::findings::{Remark, Report, Selection, Stats, Suppressions, settle};
 use crate::rules::{Catalogue, RuleSet};
-use crate::syntax::{self, Unit};
+
+use parsed::{Parsed, deep_threads, parse_all};
 
 /// What to scan and how.
 #[derive(Debug, Clone, Default)]
@@ -52,14 +52,17 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
 
     progress(Progress { stage: "reading", done: 0, total: 0 });
     let mut tree = read_tree(&options.root, WalkOptions { follow_links: options.follow_links })?;
-    let units = parse_all(&tree.sources, progress);
-    progress(Progress { stage: "linking", done: 0, total: 0 });
-    let found = find_faults(&tree, &units, options);
+    let (units, found) = deep_threads()?.install(|| {
+        let units = parse_all(&tree.sources, progress);
+        progress(Progress { stage: "linking", done: 0, total: 0 });
+        let found = find_faults(&tree, &units, options);
+        (units, found)
+    });
     let (suppressions, unclear) = Suppressions::read(remarks(&tree, &units), &catalogue);
     let settled = settle(found, &tree, &selection, &suppressions);
 
     let mut gaps = std::mem::take(&mut tree.gaps);
-    gaps.extend(units.iter().flatten().flat_map(|unit| unit.gaps.iter().cloned()));
+    gaps.extend(units.iter().flat_map(|parsed| parsed.gaps().iter().cloned()));
     gaps.extend(unclear);
     gaps.sort();
     gaps.dedup();
@@ -69,7 +72,7 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
         rules: catalogue.named_by(settled.findings.iter().map(|finding| finding.rule.as_str())),
         stats: Stats {
             files: tree.sources.len() + tree.documents.len(),
-            parsed: units.iter().flatten().count(),
+            parsed: units.iter().filter_map(Parsed::unit).count(),
             bytes: bytes(&tree),
             seconds: started.elapsed().as_secs_f64(),
             suppressed: settled.suppressed,
@@ -82,25 +85,13 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
 }
 
 /// Facts, program and detectors: everything between the units and the findings.
-fn find_faults(_tree: &Tree, _units: &[Option<Unit>], _options: &ScanOptions) -> Vec<Finding> {
+fn find_faults(_tree: &Tree, _units: &[Parsed], _options: &ScanOptions) -> Vec<Finding> {
     Vec::new()
 }
 
-/// The unit of each source, at the source's own index; `None` where it holds no program text.
-fn parse_all(sources: &[Source], progress: &(dyn Fn(Progress) + Sync)) -> Vec<Option<Unit>> {
-    let done = AtomicUsize::new(0);
-    let parse = |source: &Source| {
-        let unit = syntax::parse(source);
-        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        progress(Progress { stage: "parsing", done, total: sources.len() });
-        unit
-    };
-    sources.par_iter().map(parse).collect()
-}
-
 /// All comments of the tree.
-fn remarks<'t>(tree: &'t Tree, units: &'t [Option<Unit>]) -> impl Iterator<Item = Remark> + 't {
-    let parsed = tree.sources.iter().zip(units).filter_map(|(source, unit)| Some((source, unit.as_ref()?)));
+fn remarks<'t>(tree: &'t Tree, units: &'t [Parsed]) -> impl Iterator<Item = Remark> + 't {
+    let parsed = tree.sources.iter().zip(units).filter_map(|(source, unit)| Some((source, unit.unit()?)));
     parsed.flat_map(|(source, unit)| {
         unit.comments.iter().map(move |comment| {
             let (line, column) = source.lines.position(comment.span.start);
@@ -127,4 +118,30 @@ fn prefix(root: &Path) -> String {
     };
     let parts = below().unwrap_or_default();
     parts.components().map(|part| format!("{}/", part.as_os_str().to_string_lossy())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::{Language, Source, Span};
+    use crate::syntax::Comment;
+    use parsed::sample_unit;
+
+    #[test]
+    fn a_remark_knows_whether_it_stands_alone() {
+        let source = Source::new("a.py", Language::Python, "x = 1  # one\n  # two\n");
+        let comment = |text: &str, start, end| Comment { text: text.into(), span: Span::new(start, end) };
+        let parsed = [Parsed::Unit(Box::new(sample_unit(vec![comment("one", 7, 12), comment("two", 15, 20)])))];
+        let tree = Tree { sources: vec![source], ..Tree::default() };
+        let found: Vec<_> = remarks(&tree, &parsed).map(|remark| (remark.text, remark.line, remark.alone)).collect();
+        assert_eq!(found, [("one".to_string(), 1, false), ("two".to_string(), 2, true)]);
+    }
+
+    #[test]
+    fn the_prefix_leads_from_here_to_the_root() {
+        let prefixes = [".", "src", "./src/", "src/cli", "src/main.rs", "/", "no/such"].map(|root| prefix(Path::new(root)));
+        assert_eq!(prefixes, ["", "src/", "src/", "src/cli/", "src/", "", ""]);
+        let here = std::env::current_dir().unwrap().join("src");
+        assert_eq!(prefix(&here), "src/");
+    }
 }

@@ -112,6 +112,15 @@ fn broken_syntax_does_not_stop_a_scan() {
 }
 
 #[test]
+fn deep_nesting_does_not_stop_a_scan() {
+    let nested = |open: &str, close: &str| format!("x = {}1{}\n", open.repeat(3_000), close.repeat(3_000)).into_bytes();
+    let (list, block) = (nested("[", "]"), format!("fn f() {}{}", "{".repeat(1_000), "}".repeat(1_000)).into_bytes());
+    let files = tree(&[("a.py", &list), ("a.js", &list), ("a.rs", &block), ("ok.py", b"x = 1\n")]);
+    let (report, _) = scanned(files.path(), &[]);
+    assert_eq!(report["stats"]["files"], 4);
+}
+
+#[test]
 fn a_minified_bundle_is_a_gap() {
     let bundle = "!function(){var a=1;a+=1}();".repeat(200_000);
     assert!(bundle.len() > 5_000_000);

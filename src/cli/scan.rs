@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 
 use crate::files::{Gap, GapKind, Language};
 use crate::findings::Report;
+use crate::report::columns::printable;
 use crate::report::{self, FORMATS, Format};
 use crate::rules::Severity;
 use crate::scan::{ScanOptions, scan};
@@ -135,11 +136,11 @@ fn mention_gaps(report: &Report) {
 }
 
 fn described(report: &Report, gap: &Gap) -> String {
-    let path = report::columns::printable(&report.path_from_here(&gap.path));
-    match gap.line {
+    let path = report.path_from_here(&gap.path);
+    printable(&match gap.line {
         Some(line) => format!("{path}:{line}: {}", gap.message),
         None => format!("{path}: {}", gap.message),
-    }
+    })
 }
 
 #[cfg(test)]
