@@ -1,6 +1,7 @@
 //! From text to [`Unit`]: one file at a time, never failing (what cannot be read becomes a gap).
 //! It must not know any library's name.
 
+mod rust;
 mod unit;
 
 pub use unit::*;
@@ -16,7 +17,7 @@ pub struct Frontend {
 }
 
 /// The one list of languages that are parsed.
-pub const FRONTENDS: &[Frontend] = &[];
+pub const FRONTENDS: &[Frontend] = &[rust::FRONTEND];
 
 /// The unit of a source; `None` where its language has no program text (SQL).
 pub fn parse(source: &Source) -> Option<Unit> {
