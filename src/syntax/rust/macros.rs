@@ -65,30 +65,14 @@ impl Lowering {
     fn plain_macro(&mut self, mac: &Macro, word: &str, span: Span, out: &mut Vec<Step>) -> Expr {
         let callee = self.path_expr(None, &mac.path);
         let Some(values) = list_of_expressions(mac.tokens.clone()) else {
-            return self.unusual_macro(mac, callee, span, out);
+            return self.unusual_macro(mac, callee, word, span, out);
         };
-        let mut args = self.args(values.iter(), out);
-        // The format string is the first text; `write!` has its destination before it.
-        let format = args.iter().take(2).position(|arg| matches!(arg.value.kind, ExprKind::Text(_)));
-        if let Some(at) = format
-            && let Some(Arg { value: Expr { kind: ExprKind::Text(written), span: place }, .. }) = args.get(at)
-            && let Some(found) = pieces(written)
-        {
-            let always = matches!(word, "format" | "format_args");
-            if always || fits(&found, &args[at + 1..]) {
-                let whole = template(found, &args[at + 1..], *place);
-                if always && at == 0 {
-                    return Expr { span, ..whole };
-                }
-                args.truncate(at);
-                args.push(Arg { name: None, value: whole });
-            }
-        }
-        call_expr(callee, args, CallForm::Macro, span)
+        let args = self.args(values.iter(), out);
+        formatted(callee, args, word, span)
     }
 
     /// A macro with a syntax of its own: an object of names and values, statements, or arguments of which some can be read.
-    fn unusual_macro(&mut self, mac: &Macro, callee: Expr, span: Span, out: &mut Vec<Step>) -> Expr {
+    fn unusual_macro(&mut self, mac: &Macro, callee: Expr, word: &str, span: Span, out: &mut Vec<Step>) -> Expr {
         if let Some(value) = self.object_tokens(mac.tokens.clone(), span, out) {
             return call_expr(callee, vec![Arg { name: None, value }], CallForm::Macro, span);
         }
@@ -103,7 +87,7 @@ impl Lowering {
         }
         let values = expressions(mac.tokens.clone());
         let args = self.args(values.iter(), out);
-        call_expr(callee, args, CallForm::Macro, span)
+        formatted(callee, args, word, span)
     }
 
     fn list(&mut self, mac: &Macro, span: Span, out: &mut Vec<Step>) -> Option<Expr> {
@@ -208,6 +192,25 @@ impl Lowering {
             Err(_) => expr(ExprKind::Other(Vec::new()), span),
         }
     }
+}
+
+/// The call, its format string and the values of it made one text; `format!` is that text.
+fn formatted(callee: Expr, mut args: Vec<Arg>, word: &str, span: Span) -> Expr {
+    let always = matches!(word, "format" | "format_args");
+    let at = args.iter().position(|arg| arg.name.is_none() && matches!(arg.value.kind, ExprKind::Text(_)));
+    if let Some(at) = at
+        && let Some(Arg { value: Expr { kind: ExprKind::Text(written), span: place }, .. }) = args.get(at)
+        && let Some(found) = pieces(written)
+        && (always || fits(&found, &args[at + 1..]))
+    {
+        let whole = template(found, &args[at + 1..], *place);
+        if always && at == 0 {
+            return Expr { span, ..whole };
+        }
+        args.truncate(at);
+        args.push(Arg { name: None, value: whole });
+    }
+    call_expr(callee, args, CallForm::Macro, span)
 }
 
 /// What a throwing macro says: its text with the values in it.

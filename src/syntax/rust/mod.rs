@@ -113,8 +113,16 @@ fn items_one_by_one(tokens: TokenStream) -> (Vec<Item>, Vec<syn::Error>) {
     (items, errors)
 }
 
-fn parse_item(trees: Vec<TokenTree>, items: &mut Vec<Item>, errors: &mut Vec<syn::Error>) {
+fn parse_item(mut trees: Vec<TokenTree>, items: &mut Vec<Item>, errors: &mut Vec<syn::Error>) {
     let start = trees.first().map(TokenTree::span);
+    // `#![..]` is the file's, not the item's.
+    while matches!(trees.get(1), Some(TokenTree::Punct(mark)) if mark.as_char() == '!') && trees.len() > 2 {
+        let is_attribute = matches!(trees.first(), Some(TokenTree::Punct(mark)) if mark.as_char() == '#');
+        if !is_attribute {
+            break;
+        }
+        trees.drain(..3);
+    }
     match syn::parse2::<Item>(trees.into_iter().collect()) {
         Ok(item) => items.push(item),
         // An error at the end of the tokens has no place of its own.
