@@ -1,5 +1,6 @@
 //! Conditions, branches and loops. It must not know what is inside them.
 
+use syn::spanned::Spanned;
 use syn::{BinOp, Expr as SynExpr, ExprBlock, ExprIf, ExprMatch, Label, Pat};
 
 use super::lower::{LoopFrame, Lowering, expr, step, text};
@@ -99,10 +100,9 @@ impl Lowering {
                 then.extend(binding);
             }
             then.extend(self.deliver_block(&arm.body, dest));
-            lowered.push((before, test, then, self.range(arm.fat_arrow_token.spans[0], end)));
+            lowered.push((before, test, then, self.range(arm.pat.span(), end)));
         }
         for (mut before, test, then, span) in lowered.into_iter().rev() {
-            let span = Span::new(test.span.start.max(span.start), span.end);
             before.push(step(StepKind::Branch { test, then, otherwise }, span));
             otherwise = before;
         }

@@ -1,5 +1,6 @@
 //! Lowers Rust source into a [`Unit`]. It must not know any library's name, only the macros every Rust program may use.
 
+mod attributes;
 mod calls;
 mod comments;
 mod control;
@@ -64,10 +65,10 @@ fn lower_file(source: &Source) -> Unit {
             return lowering.unit;
         }
     };
-    match syn::parse2::<syn::File>(tokens.clone()) {
+    match syn::parse2::<syn::File>(tokens) {
         Ok(file) => lowering.module(&file.items),
         Err(_) => {
-            let (items, errors) = items_one_by_one(tokens);
+            let (items, errors) = items_one_by_one(TokenStream::from_str(code).unwrap_or_default());
             lowering.module(&items);
             lowering.unit.gaps.extend(errors.iter().map(|error| {
                 let line = error.span().start().line as u32;

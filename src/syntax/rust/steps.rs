@@ -169,7 +169,7 @@ impl Lowering {
     /// The binding a pattern makes, if it makes one.
     pub fn bind_pattern(&mut self, pat: &syn::Pat, subject: &Expr) -> Option<Step> {
         let target = self.target(pat);
-        binds_a_name(&target).then(|| declare(target, Some(subject.clone()), subject.span))
+        binds_a_name(&target).then(|| declare(target, Some(subject.clone()), self.span(syn::spanned::Spanned::span(pat))))
     }
 
     /// Runs what makes a value in several places, each of which writes it to a new variable, and returns its name.

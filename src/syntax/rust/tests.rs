@@ -346,3 +346,43 @@ fn lines_of_gaps_count_the_shebang() {
     assert_eq!(unit(text).gaps[0].line, Some(3));
     assert_eq!(LineIndex::new(text).position(23).0, 3);
 }
+
+#[test]
+fn every_construct_is_understood() {
+    let unit = unit(CONSTRUCTS);
+    for function in &unit.functions {
+        let steps = steps(&unit, &function.body).replace("if other(", "");
+        assert!(!steps.contains("other("), "{}: {steps}", function.name);
+    }
+    let background = steps(&unit, &function(&unit, "background").body);
+    let expected = [
+        "tokio.spawn(async || {pool.run()@})",
+        "let each = items.map(async |item| {return item.save()@})",
+        "let $10",
+        "if other() {let inside message = inbox.recv()@; $10 = handle(message)} else {if other(ready) {let _ = ticker.tick()@; \
+         tick()} else {if other() {$10 = stop()} else {}}}",
+        "tokio.join!(first(), second())",
+        "let key = `lock:${id}:${pool.name()}:${pool.name()}`",
+        "tracing.info!(user=id, pool, `started ${key}`)",
+        "log.warn!(`no ${key}`)",
+        "let body = json!({id: id, tags: [\"a\", b], none: null})",
+        "let list = [1, 2]",
+        "let zero = [0]",
+        "if not (id Greater 0) {throw `id ${id}`} else {}",
+        "if not (state is Text(\"New\") or state is Text(\"Paid\")) {throw} else {}",
+        "let bytes = [\"ab\", \"c\", \"d\", 16, 2.5]",
+        "writeln!(out, `${id}`)?",
+        "stream!()",
+        "{yield 1}",
+        "if list.is_empty() {throw `empty: ${key}`} else {}",
+    ];
+    assert_eq!(background, expected.join("; "));
+}
+
+#[test]
+fn steps_lie_where_they_are_written() {
+    let text = "fn f() { match a { Some(b) => b, _ => 0 } }";
+    let unit = unit(text);
+    let StepKind::Branch { then, .. } = &function(&unit, "f").body[1].kind else { panic!() };
+    assert_eq!(&text[then[0].span.start as usize..then[0].span.end as usize], "Some(b)");
+}
