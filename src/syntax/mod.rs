@@ -4,6 +4,7 @@
 mod javascript;
 mod print;
 mod python;
+mod rust;
 mod unit;
 
 pub use print::print;
@@ -20,7 +21,7 @@ pub struct Frontend {
 }
 
 /// The one list of languages that are parsed.
-pub const FRONTENDS: &[Frontend] = &[javascript::FRONTEND, python::FRONTEND];
+pub const FRONTENDS: &[Frontend] = &[javascript::FRONTEND, python::FRONTEND, rust::FRONTEND];
 
 /// The unit of a source; `None` where its language has no program text (SQL).
 pub fn parse(source: &Source) -> Option<Unit> {
