@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Idioms, Packs, Verbs};
+use super::{Idioms, Pack, Packs, RuleError, RuleSet, Verbs};
 use crate::files::Language;
 
 /// Everything the engine knows of libraries.
@@ -14,4 +14,27 @@ pub struct Rulebook {
     pub idioms: Idioms,
     /// What unresolved names presume.
     pub verbs: Verbs,
+}
+
+impl Rulebook {
+    /// Reads every pack and idiom of a rule set; an error names the file, line and column.
+    pub fn load(set: &RuleSet) -> Result<Rulebook, RuleError> {
+        let mut packs: HashMap<Language, Vec<Pack>> = HashMap::new();
+        let mut book = Rulebook::default();
+        for file in set.files() {
+            match file.folder() {
+                "common" => book.verbs = file.parse()?,
+                "redis" | "sql" => book.idioms.extend(file.parse()?),
+                folder => {
+                    if let Some(language) = Language::of_name(folder) {
+                        let pack: Pack = file.parse()?;
+                        pack.check().map_err(|message| RuleError::whole(file.path.as_str(), message))?;
+                        packs.entry(language).or_default().push(pack);
+                    }
+                }
+            }
+        }
+        book.packs = packs.into_iter().map(|(language, packs)| (language, Packs::new(packs))).collect();
+        Ok(book)
+    }
 }

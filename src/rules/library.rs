@@ -42,9 +42,10 @@ impl Library {
     fn add(&mut self, index: usize) {
         let pack = self.packs[index].clone();
         let name = pack.library.name.as_str();
+        // `Type.method` is of this pack's type; `Type()` alone is a path of the library or language.
         let expand = |path: &str| -> String {
-            let head = path.split(['.', '(']).next().unwrap_or(path);
-            if pack.types.iter().any(|row| row.name == head) { format!("{name}:{path}") } else { path.to_owned() }
+            let of_type = path.split_once('.').is_some_and(|(first, _)| pack.types.iter().any(|row| row.name == first));
+            if of_type { format!("{name}:{path}") } else { path.to_owned() }
         };
         for (number, row) in pack.types.iter().enumerate() {
             let id: Arc<str> = format!("{name}:{}", row.name).into();

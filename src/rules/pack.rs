@@ -35,6 +35,21 @@ pub struct Library {
     pub fix: BTreeMap<String, String>,
 }
 
+impl Pack {
+    /// Says what does not fit together: a `returns` that names no type of the pack.
+    pub fn check(&self) -> Result<(), String> {
+        for row in &self.calls {
+            if let Some(returns) = &row.returns
+                && !matches!(returns.as_str(), "self" | "element" | "entity")
+                && !self.types.iter().any(|known| known.name == *returns)
+            {
+                return Err(format!("`returns = \"{returns}\"` on `{}`: this pack has no type of that name", row.on.join(", ")));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// How far a lock or a piece of state reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
