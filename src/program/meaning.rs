@@ -60,8 +60,11 @@ pub fn meaning(tree: &Tree, callee: &Value, args: &Args, file: u32) -> Option<Me
                 return Some(call.meant(row, *sure, path, file));
             }
         }
+        // A method this type is not known to have: only what any value has.
         if *sure && path.contains(':') {
-            return None;
+            let any =
+                packs.rows_of_method(method.as_deref()?).find(|row| row.call.is == Meaning::Pass && call.holds(row.call))?;
+            return Some(call.meant(any, true, path, file));
         }
     }
     if matches!(ty, Ty::Function(_) | Ty::Class(_)) {

@@ -534,7 +534,8 @@ impl Tree {
                     Value::Member(of, _) => self.ty_at(of, file, depth + 1),
                     _ => Ty::Unknown,
                 };
-                for row in packs.rows(path) {
+                let anywhere = path.rsplit('.').next().into_iter().flat_map(|method| packs.rows_of_method(method));
+                for row in packs.rows(path).chain(anywhere.filter(|row| row.call.is == Meaning::Pass)) {
                     match (row.call.returns.as_deref(), row.call.is) {
                         (Some("self"), _) => return receiver(),
                         (Some("element"), _) => return self.element(&receiver(), file),
@@ -581,7 +582,13 @@ impl Tree {
                 }
                 Ty::Lib { path: called.into(), of: of.clone(), sure: *sure }
             }
-            _ => Ty::Unknown,
+            _ => match callee {
+                Value::Member(of, method) => {
+                    let passes = packs.rows_of_method(method).any(|row| row.call.is == Meaning::Pass);
+                    if passes { self.ty_at(of, file, depth + 1) } else { Ty::Unknown }
+                }
+                _ => Ty::Unknown,
+            },
         }
     }
 
