@@ -26,6 +26,8 @@ pub struct Meant {
     pub library: Arc<str>,
     /// The path that matched.
     pub path: Arc<str>,
+    /// The row, by its place in the pack.
+    pub row: usize,
 }
 
 impl Meant {
@@ -141,6 +143,7 @@ impl Site<'_> {
             receiver_ty: self.tree.ty(self.receiver, file),
             library: row.pack.library.name.as_str().into(),
             path: path.into(),
+            row: row.number,
         }
     }
 

@@ -311,6 +311,9 @@ impl Tree {
                 if packs.rows(&member).next().is_some() {
                     return Ty::Lib { path: member.into(), of: args.clone(), sure: *sure };
                 }
+                if let Some(id) = packs.type_at(&format!("{path}.*")) {
+                    return Ty::Lib { path: id.clone(), of: args.clone(), sure: *sure };
+                }
                 if packs.kind(path) == TypeKind::Wrapper {
                     let inner = self.member_at(&of.first_arg(), name, file, depth + 1);
                     if !inner.is_unknown() {
