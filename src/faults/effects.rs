@@ -192,25 +192,24 @@ pub fn row_locked(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
 pub fn refreshes_credential(view: &View<'_>, event: &FlatEvent) -> bool {
     match &event.what {
         What::Meant(meant) if meant.is == Meaning::Refresh => true,
-        What::Meant(meant) if meant.is == Meaning::Effect => {
-            let says = |value: &Value| {
-                value.any(&|part| match part {
-                    Value::Text(text) => {
-                        let text = text.to_lowercase();
-                        text == "refresh_token" || text.contains("grant_type=refresh_token")
-                    }
-                    Value::Member(_, name) => matches!(&*name.to_lowercase(), "refresh_token" | "refreshtoken"),
-                    Value::Object(_, entries) => {
-                        entries.iter().any(|(key, _)| matches!(&*key.to_lowercase(), "refresh_token" | "refreshtoken"))
-                    }
-                    _ => false,
-                })
-            };
-            event
-                .call()
-                .is_some_and(|(_, args)| args.iter().any(|(_, value)| says(value) || says(&view.world.tree.settled(value))))
-        }
-        What::Presumed(presumed) => view.world.tree.book.verbs.refreshes_credentials(&presumed.name, presumed.owner.as_deref()),
+        What::Meant(meant) if meant.is == Meaning::Effect => grants(view, event),
+        What::Presumed(presumed) => grants(view, event) || view.world.tree.book.verbs.refreshes_credentials(&presumed.name, presumed.owner.as_deref()),
         _ => false,
     }
+}
+
+/// Whether a call's arguments ask for the OAuth 2.0 refresh grant (RFC 6749, section 6).
+fn grants(view: &View<'_>, event: &FlatEvent) -> bool {
+    let says = |value: &Value| {
+        value.any(&|part| match part {
+            Value::Text(text) => {
+                let text = text.to_lowercase();
+                text == "refresh_token" || text.contains("grant_type=refresh_token")
+            }
+            Value::Member(_, name) => matches!(&*name.to_lowercase(), "refresh_token" | "refreshtoken"),
+            Value::Object(_, entries) => entries.iter().any(|(key, _)| matches!(&*key.to_lowercase(), "refresh_token" | "refreshtoken")),
+            _ => false,
+        })
+    };
+    event.call().is_some_and(|(_, args)| args.iter().any(|(_, value)| says(value) || says(&view.world.tree.settled(value))))
 }

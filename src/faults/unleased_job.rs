@@ -62,8 +62,12 @@ fn loops(view: &View<'_>, found: &mut Vec<Candidate>) {
         if gated(view, start) {
             continue;
         }
-        let inside = |event: &FlatEvent| event.detached && event.hops.first() == Some(&start.at);
-        let started: Vec<(u32, &FlatEvent)> = view.events().filter(|(at, event)| *at > index && inside(event)).collect();
+        let body = match start.meant(Meaning::Spawn).and_then(|meant| meant.part("body")) {
+            Some(Value::Flat(made)) => *made,
+            _ => index,
+        };
+        let inside = |event: &FlatEvent| event.detached && event.hops.first() == Some(&view.event(body).at);
+        let started: Vec<(u32, &FlatEvent)> = view.events().filter(|(at, event)| *at > body && inside(event)).collect();
         let Some(round) = started.iter().find_map(|(_, event)| {
             let waits = event.meant(Meaning::Sleep).is_some();
             event.in_loop.filter(|(_, endless)| waits && *endless).map(|(at, _)| at)

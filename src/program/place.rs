@@ -292,6 +292,10 @@ pub fn made_of(tree: &Tree, flat: &Flat, place: &Place) -> Made {
     };
     let ty = unwrapped(tree, tree.ty(&flat.plain(&value), file), file);
     let (kind, scope) = match &ty {
+        // A lock that holds its data (`Mutex<HashMap<..>>`) is that data to whoever locks it.
+        Ty::Lib { path, of, .. } if tree.packs(file).kind(path) == TypeKind::Lock && of.first().is_some_and(|inner| holds_state(tree, inner, file)) => {
+            (TypeKind::State, Scope::Process)
+        }
         Ty::Lib { path, .. } => {
             tree.packs(file).type_row(path).map_or((TypeKind::Plain, Scope::Process), |row| (row.is, row.scope))
         }
@@ -299,6 +303,14 @@ pub fn made_of(tree: &Tree, flat: &Flat, place: &Place) -> Made {
         _ => (TypeKind::Plain, Scope::Process),
     };
     Made { kind, scope, at }
+}
+
+fn holds_state(tree: &Tree, inner: &Ty, file: u32) -> bool {
+    match unwrapped(tree, inner.clone(), file) {
+        Ty::Lib { path, .. } => tree.packs(file).kind(&path) == TypeKind::State,
+        Ty::Literal(_) => true,
+        _ => false,
+    }
 }
 
 fn assigned_in(tree: &Tree, class: ClassRef, name: &str) -> Option<(u32, Span)> {
