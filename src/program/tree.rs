@@ -583,6 +583,15 @@ impl Tree {
                                 _ => receiver(),
                             };
                         }
+                        (None, Meaning::Calls) => {
+                            if let Some(crate::rules::Part::At(selector)) = row.call.with.get("body")
+                                && let Some(body) = self.simple_pick(selector, callee, args)
+                                && let given = self.called(&body, &[], file, depth + 1)
+                                && !given.is_unknown()
+                            {
+                                return given;
+                            }
+                        }
                         (None, _) => {}
                     }
                 }
