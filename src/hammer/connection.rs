@@ -188,6 +188,9 @@ fn tls_failure(name: &str, error: &io::Error) -> String {
         None if error.kind() == io::ErrorKind::UnexpectedEof => {
             format!("{name} closed the connection during the TLS handshake: should the URL start with http://?")
         }
+        None if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+            format!("{name} does not answer the TLS handshake: should the URL start with http://?")
+        }
         None => format!("no TLS handshake with {name}: {error}"),
     }
 }

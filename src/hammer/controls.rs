@@ -4,6 +4,9 @@ use super::expect::Holds;
 use super::experiment::{Cell, Experiment};
 use super::statistics::{Rate, differ};
 
+/// How often a volley is fired anew in a round, each time with a fresh entity, until its requests overlap.
+const TRIES: usize = 3;
+
 /// What is known before the first experiment.
 #[derive(Debug, Clone, Copy)]
 pub struct Course {
@@ -44,6 +47,9 @@ fn next(course: Course, done: &[Experiment]) -> Option<Order> {
     if !course.controls || (last.failure.is_some() && !last.cell.is_volley()) {
         return None;
     }
+    if last.was_in_vain() && tries(done, last) < TRIES {
+        return order(last.cell, last.round);
+    }
     let violated = |cell| done.iter().any(|experiment| experiment.cell == cell && experiment.holds == Holds::No);
     // A control that fails says what the fault is; one volley each is then enough for the record.
     let rounds = if violated(Cell::C1) || violated(Cell::C2) { 1 } else { course.rounds };
@@ -66,6 +72,10 @@ fn next(course: Course, done: &[Experiment]) -> Option<Order> {
     }
 }
 
+fn tries(done: &[Experiment], last: &Experiment) -> usize {
+    done.iter().filter(|one| one.cell == last.cell && one.round == last.round).count()
+}
+
 /// How often a cell failed, of the experiments that are evidence.
 pub fn rate(experiments: &[Experiment], cell: Cell) -> Rate {
     let evidence = || experiments.iter().filter(|experiment| experiment.cell == cell && experiment.is_evidence());
@@ -75,6 +85,7 @@ pub fn rate(experiments: &[Experiment], cell: Cell) -> Rate {
 
 #[cfg(test)]
 mod tests {
+    use super::super::volley::Overlap;
     use super::*;
 
     const THREE: Course = Course { copies: 3, controls: true, rounds: 5 };
@@ -121,6 +132,18 @@ mod tests {
         let many = Course { rounds: 50, ..THREE };
         assert_eq!(script(many, violates(&[Cell::C4])).len(), 3 + 2 * 5);
         assert_eq!(script(many, violates(&[Cell::C3, Cell::C4])).len(), 3 + 2 * 50);
+    }
+
+    #[test]
+    fn a_volley_without_overlap_is_fired_anew_a_few_times() {
+        let mut carry_out = |order: Order| {
+            let mut one = Experiment::example(order.cell, order.round, Holds::Yes, &[1, 0]);
+            one.overlap = one.overlap.map(|overlap| Overlap { depth: 1, ..overlap });
+            one
+        };
+        let done = conduct(Course { copies: 2, controls: true, rounds: 1 }, &|| false, &mut carry_out);
+        let of = |cell| done.iter().filter(|one| one.cell == cell).count();
+        assert_eq!((of(Cell::C1), of(Cell::C3), of(Cell::C4)), (1, TRIES, TRIES));
     }
 
     #[test]

@@ -105,6 +105,11 @@ impl Experiment {
         self.overlap.is_some_and(|overlap| overlap.depth >= 2 && overlap.copies >= copies)
     }
 
+    /// Whether it was a volley that met the expectation only because its requests were not in flight together.
+    pub fn was_in_vain(&self) -> bool {
+        self.cell.is_volley() && self.failure.is_none() && self.holds == Holds::Yes && !self.overlapped()
+    }
+
     /// Whether it says something about the guard: it was violated, or it was met under requests that overlapped.
     pub fn is_evidence(&self) -> bool {
         match self.holds {

@@ -41,6 +41,7 @@ impl Interrupt {
     }
 
     /// Sets the flag, as a signal would.
+    #[cfg(test)]
     pub fn raise(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

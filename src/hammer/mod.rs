@@ -84,10 +84,10 @@ fn experiment(plan: &Plan, interrupt: &Interrupt, format: Format, out: &mut dyn 
 
     let fallen = fleet.as_mut().map(launch::Fleet::fallen).unwrap_or_default();
     let nothing_seen = experiments.iter().all(|one| one.failure.is_some());
-    if nothing_seen || !fallen.is_empty() {
-        if let Some(fleet) = &mut fleet {
-            fleet.keep_logs();
-        }
+    if (nothing_seen || !fallen.is_empty())
+        && let Some(fleet) = &mut fleet
+    {
+        fleet.keep_logs();
     }
     if nothing_seen {
         bail!(failure(&experiments, &fallen, interrupt.raised()));

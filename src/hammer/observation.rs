@@ -34,8 +34,6 @@ pub struct Observation {
     pub released: Duration,
     /// When the answer began, since the gate opened.
     pub first_byte: Option<Duration>,
-    /// The answer began before the last byte was let go.
-    pub early: bool,
     /// The answer, or in words why there is none.
     pub answer: Result<Answer, String>,
     /// What it counts as.
@@ -110,7 +108,6 @@ impl Observation {
             copy,
             released: Duration::ZERO,
             first_byte: Some(Duration::from_millis(1)),
-            early: false,
             answer: Ok(Answer { status: 200, headers: Vec::new(), body: Vec::new() }),
             outcome: Outcome::Accepted,
             effect: None,

@@ -10,7 +10,7 @@ use rustix::net::{SendFlags, send};
 /// How last bytes are let go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mechanism {
-    /// All of them in one submission to the kernel.
+    /// Many at a time, in a few submissions to the kernel.
     #[value(name = "io_uring")]
     IoUring,
     /// One after another from one thread.
@@ -40,27 +40,35 @@ pub struct Released {
     pub failed: Vec<Option<String>>,
 }
 
-/// Lets go of what each socket holds back. Falls back to the loop where io_uring is not to be had.
-pub fn release(held: &[(BorrowedFd<'_>, &[u8])], mechanism: Mechanism) -> Released {
+/// The release pauses this often, for a glance at what is in flight: a few microseconds each.
+const GLANCES: usize = 4;
+
+/// Lets go of what each socket holds back, first to last. `glance` is told a few times on the way, and at the end, how many
+/// are gone. Falls back to the loop where io_uring is not to be had.
+pub fn release(held: &[(BorrowedFd<'_>, &[u8])], mechanism: Mechanism, glance: &mut dyn FnMut(usize)) -> Released {
     #[cfg(target_os = "linux")]
-    if mechanism == Mechanism::IoUring && std::env::var_os("LOCKCHECK_NO_URING").is_none() {
-        if let Ok(released) = in_one_submission(held) {
-            return released;
-        }
+    if mechanism == Mechanism::IoUring
+        && std::env::var_os("LOCKCHECK_NO_URING").is_none()
+        && let Ok(released) = in_few_submissions(held, glance)
+    {
+        return released;
     }
     _ = mechanism;
-    in_a_loop(held)
+    in_a_loop(held, glance)
 }
 
 const FLAGS: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::DONTWAIT);
 
-fn in_a_loop(held: &[(BorrowedFd<'_>, &[u8])]) -> Released {
+fn in_a_loop(held: &[(BorrowedFd<'_>, &[u8])], glance: &mut dyn FnMut(usize)) -> Released {
     let mut gone = Vec::with_capacity(held.len());
     let mut sent = Vec::with_capacity(held.len());
     let began = Instant::now();
-    for (socket, bytes) in held {
-        sent.push(send(socket, bytes, FLAGS));
-        gone.push(Instant::now());
+    for part in held.chunks(held.len().div_ceil(GLANCES).max(1)) {
+        for (socket, bytes) in part {
+            sent.push(send(socket, bytes, FLAGS));
+            gone.push(Instant::now());
+        }
+        glance(gone.len());
     }
     let failed =
         sent.into_iter().zip(held).map(|(sent, (_, bytes))| failure(sent.map_err(io::Error::from), bytes.len())).collect();
@@ -70,29 +78,35 @@ fn in_a_loop(held: &[(BorrowedFd<'_>, &[u8])]) -> Released {
 /// Fails before anything is sent, or not at all.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
-fn in_one_submission(held: &[(BorrowedFd<'_>, &[u8])]) -> io::Result<Released> {
+fn in_few_submissions(held: &[(BorrowedFd<'_>, &[u8])], glance: &mut dyn FnMut(usize)) -> io::Result<Released> {
     use std::os::fd::AsRawFd;
 
     use io_uring::{IoUring, opcode, types};
 
     let count = u32::try_from(held.len()).map_err(io::Error::other)?;
-    let mut ring = IoUring::new(count.max(1).next_power_of_two())?;
+    let flags = i32::try_from(FLAGS.bits()).map_err(io::Error::other)?;
+    let mut entries = Vec::with_capacity(held.len());
     for (index, (socket, bytes)) in held.iter().enumerate() {
         let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
-        let entry = opcode::Send::new(types::Fd(socket.as_raw_fd()), bytes.as_ptr(), length)
-            .flags(i32::try_from(FLAGS.bits()).map_err(io::Error::other)?)
-            .build()
-            .user_data(index as u64);
-        // SAFETY: socket and bytes are borrowed for the whole call, and the call does not return before the kernel has
-        // answered every entry. DONTWAIT makes the kernel answer at once instead of keeping an entry for later.
-        unsafe { ring.submission().push(&entry) }.map_err(io::Error::other)?;
+        let entry = opcode::Send::new(types::Fd(socket.as_raw_fd()), bytes.as_ptr(), length);
+        entries.push(entry.flags(flags).build().user_data(index as u64));
     }
+    let mut ring = IoUring::new(count.max(1).next_power_of_two())?;
+    // A refusal shows here, while nothing is sent yet.
+    ring.submit()?;
+    let mut gone = Vec::with_capacity(held.len());
     let began = Instant::now();
-    let mut submitted = ring.submit()?;
-    while submitted < held.len() {
-        submitted += ring.submit().unwrap_or(0);
+    for part in entries.chunks(held.len().div_ceil(GLANCES).max(1)) {
+        // SAFETY: sockets and bytes are borrowed for the whole call, and the call does not return before the kernel has
+        // answered every entry. DONTWAIT makes the kernel answer at once instead of keeping an entry for later.
+        unsafe { ring.submission().push_multiple(part) }.map_err(io::Error::other)?;
+        let mut left = part.len();
+        while left > 0 {
+            left -= ring.submit().unwrap_or(0).min(left);
+        }
+        gone.resize(gone.len() + part.len(), Instant::now());
+        glance(gone.len());
     }
-    let end = Instant::now();
     let mut failed: Vec<Option<String>> = vec![None; held.len()];
     let mut answered = 0;
     while answered < held.len() {
@@ -105,7 +119,7 @@ fn in_one_submission(held: &[(BorrowedFd<'_>, &[u8])]) -> io::Result<Released> {
             failed[index] = failure(sent, held[index].1.len());
         }
     }
-    Ok(Released { by: Mechanism::IoUring, began, gone: vec![end; held.len()], failed })
+    Ok(Released { by: Mechanism::IoUring, began, gone, failed })
 }
 
 fn failure(sent: io::Result<usize>, length: usize) -> Option<String> {
@@ -135,7 +149,9 @@ mod tests {
         for mechanism in [Mechanism::IoUring, Mechanism::Loop] {
             let pairs = pairs(20);
             let held: Vec<_> = pairs.iter().map(|(near, _)| (near.as_fd(), b"xy".as_slice())).collect();
-            let released = release(&held, mechanism);
+            let mut glances = Vec::new();
+            let released = release(&held, mechanism, &mut |gone| glances.push(gone));
+            assert_eq!(glances, [5, 10, 15, 20]);
             assert!(released.failed.iter().all(Option::is_none), "{:?}", released.failed);
             assert!(mechanism == Mechanism::IoUring || released.by == Mechanism::Loop);
             for (_, mut far) in pairs.iter().map(|(near, far)| (near, far)) {
@@ -151,7 +167,7 @@ mod tests {
         let pairs = pairs(1);
         pairs[0].0.shutdown(std::net::Shutdown::Write).unwrap();
         for mechanism in [Mechanism::IoUring, Mechanism::Loop] {
-            let released = release(&[(pairs[0].0.as_fd(), b"x")], mechanism);
+            let released = release(&[(pairs[0].0.as_fd(), b"x")], mechanism, &mut |_| {});
             assert!(released.failed[0].as_ref().unwrap().contains("could not be sent"));
         }
     }

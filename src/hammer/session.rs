@@ -130,8 +130,8 @@ impl<'a> Session<'a> {
             (Ok(answer), Some(place)) if outcome == Outcome::Accepted => place.find(answer),
             _ => None,
         };
-        let Hit { copy, released, first_byte, early, answer } = hit;
-        Observation { copy, released, first_byte, early, answer, outcome, effect, remark }
+        let Hit { copy, released, first_byte, answer } = hit;
+        Observation { copy, released, first_byte, answer, outcome, effect, remark }
     }
 
     /// Counts and judges. With the entity, effects are read from the state where the plan says how.
@@ -214,7 +214,7 @@ fn settle(tally: &mut Tally, effects: u64, remarks: &mut Vec<String>) {
 }
 
 fn unsent(copy: usize, what: String) -> Hit {
-    Hit { copy, released: Duration::ZERO, first_byte: None, early: false, answer: Err(what) }
+    Hit { copy, released: Duration::ZERO, first_byte: None, answer: Err(what) }
 }
 
 /// Distinct answers with their number, the most frequent first.

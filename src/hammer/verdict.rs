@@ -52,8 +52,11 @@ pub fn decide(experiments: &[Experiment], interrupted: bool) -> (Verdict, Vec<St
     if interrupted {
         doubts.push("The run was interrupted; this is what was seen until then.".to_owned());
     }
-    for experiment in experiments {
-        doubts.extend(doubt(experiment));
+    for (index, experiment) in experiments.iter().enumerate() {
+        let again = |later: &Experiment| later.cell == experiment.cell && later.round == experiment.round;
+        if !(experiment.was_in_vain() && experiments[index + 1..].iter().any(again)) {
+            doubts.extend(doubt(experiment));
+        }
     }
     if !experiments.iter().any(|one| one.cell.is_volley()) && doubts.is_empty() {
         doubts.push("No volley was fired.".to_owned());
@@ -118,11 +121,10 @@ fn not_together(experiment: &Experiment) -> Option<String> {
         ));
     }
     if overlap.depth >= 2 {
-        return Some(format!("{cell}: only one copy had requests in flight when the last byte had gone; raise -n."));
+        return Some(format!("{cell}: requests were in flight at one copy only; raise -n."));
     }
     Some(format!(
-        "{cell}: the requests did not overlap (at most {} in flight when the last byte had gone): the service answers faster than \
-         they can be let go. Raise -n, or fire from the same machine.",
+        "{cell}: the requests did not overlap (at most {} in flight at once): the service answers faster than they can be let go. Raise -n, or fire from the same machine.",
         overlap.depth
     ))
 }
@@ -190,9 +192,20 @@ mod tests {
         let (verdict, why) = with(|last| last.overlap = Some(Overlap { depth: 1, copies: 1, early: 0 }));
         assert!(verdict == Verdict::Inconclusive && why.contains("did not overlap") && why.contains("-n"), "{why}");
         let (verdict, why) = with(|last| last.overlap = Some(Overlap { depth: 9, copies: 1, early: 0 }));
-        assert!(verdict == Verdict::Inconclusive && why.contains("only one copy"), "{why}");
+        assert!(verdict == Verdict::Inconclusive && why.contains("one copy only"), "{why}");
         let (verdict, why) = with(|last| last.overlap = Some(Overlap { depth: 0, copies: 0, early: 34 }));
         assert!(verdict == Verdict::Inconclusive && why.contains("--hold header"), "{why}");
+    }
+
+    #[test]
+    fn a_volley_without_overlap_may_be_made_up_for_in_its_round() {
+        let mut all = sound();
+        let mut in_vain = Experiment::example(C4, 5, Yes, &[1, 0]);
+        in_vain.overlap = Some(Overlap { depth: 0, copies: 0, early: 0 });
+        all.insert(all.len() - 1, in_vain.clone());
+        assert_eq!(decide(&all, false).0, Verdict::Held);
+        all.push(in_vain);
+        assert_eq!(decide(&all, false).0, Verdict::Inconclusive);
     }
 
     #[test]

@@ -20,6 +20,8 @@ use super::send_queue;
 const STAGING: Duration = Duration::from_secs(2);
 /// The pause between connections, so that short accept queues keep up.
 const PACE: Duration = Duration::from_micros(200);
+/// The pause before the gate, in which the service takes in what has been delivered.
+const CALM: Duration = Duration::from_millis(10);
 /// Connections that one thread opens.
 const BATCH: usize = 25;
 
@@ -55,8 +57,6 @@ pub struct Hit {
     pub released: Duration,
     /// When the answer began.
     pub first_byte: Option<Duration>,
-    /// The answer began before the gate opened.
-    pub early: bool,
     /// The answer, or in words why there is none.
     pub answer: Result<Answer, String>,
 }
@@ -73,7 +73,7 @@ pub struct Flight {
     pub by: Mechanism,
 }
 
-/// What was under way when the last byte had gone: released, and not yet answered.
+/// What was surely under way at one instant: released before it, and not answered by it. The best of a few instants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Overlap {
     /// Requests.
@@ -82,6 +82,15 @@ pub struct Overlap {
     pub copies: usize,
     /// Requests answered before the gate opened.
     pub early: usize,
+}
+
+impl Overlap {
+    /// This, or the instant at which these copies had a request in flight, whichever reaches more copies and then more requests.
+    fn at_best(self, in_flight: &[usize]) -> Overlap {
+        let copies = in_flight.iter().collect::<BTreeSet<_>>().len();
+        let seen = Overlap { depth: in_flight.len(), copies, ..self };
+        if (seen.copies, seen.depth) > (self.copies, self.depth) { seen } else { self }
+    }
 }
 
 /// Sends one request and waits for its answer.
@@ -97,7 +106,7 @@ pub fn single(range: &Range<'_>, shot: &Shot) -> Result<Hit, String> {
     };
     let first_byte = connection.has_received().then(|| began.elapsed());
     let answer = answer(progress, connection.has_received(), range);
-    Ok(Hit { copy: shot.copy, released, first_byte, early: false, answer })
+    Ok(Hit { copy: shot.copy, released, first_byte, answer })
 }
 
 /// Fires the shots together. The error says why nothing was fired.
@@ -107,19 +116,14 @@ pub fn fire(range: &Range<'_>, shots: &[Shot]) -> Result<Flight, String> {
     let early: Vec<bool> = connections.iter().map(Connection::has_received).collect();
     let pending: Vec<_> = connections.iter().map(AsFd::as_fd).zip(held.iter().map(Vec::as_slice)).collect();
 
-    let released = release(&pending, range.mechanism);
     let sockets: Vec<_> = connections.iter().map(AsFd::as_fd).collect();
-    let answered = wait_readable(&sockets, Duration::ZERO);
+    let mut overlap = Overlap { depth: 0, copies: 0, early: early.iter().filter(|&&early| early).count() };
+    let released = release(&pending, range.mechanism, &mut |gone| {
+        let answered = wait_readable(&sockets[..gone], Duration::ZERO);
+        let in_flight = (0..gone).filter(|&index| !early[index] && !answered[index]).map(|index| shots[index].copy);
+        overlap = overlap.at_best(&in_flight.collect::<Vec<_>>());
+    });
 
-    let in_flight: Vec<usize> = (0..shots.len())
-        .filter(|&index| !early[index] && !answered[index] && released.failed[index].is_none())
-        .map(|index| shots[index].copy)
-        .collect();
-    let overlap = Overlap {
-        depth: in_flight.len(),
-        copies: in_flight.iter().collect::<BTreeSet<_>>().len(),
-        early: early.iter().filter(|&&early| early).count(),
-    };
     let since = |instant: &Instant| instant.duration_since(released.began);
     let arrivals = receive(range, connections, released.began, &released.failed);
     let hits = shots
@@ -130,7 +134,6 @@ pub fn fire(range: &Range<'_>, shots: &[Shot]) -> Result<Flight, String> {
             copy: shot.copy,
             released: since(&released.gone[index]),
             first_byte,
-            early: early[index],
             answer,
         })
         .collect();
@@ -178,6 +181,7 @@ fn stage(range: &Range<'_>, shots: &[Shot], connections: &mut [Connection]) -> R
             "the requests could not be delivered within {STAGING:?}, all but the last byte: send a smaller body or fewer requests (-n)"
         ));
     }
+    range.interrupt.sleep(CALM);
     for (shot, connection) in shots.iter().zip(connections.iter_mut()) {
         connection.take_in();
         if connection.is_closed() && !connection.has_received() {
