@@ -3,6 +3,7 @@
 //! Two halves speak of the same faults by the same names: [`scan`] reads the source, [`hammer`] fires volleys at running
 //! copies. Modules depend on each other in one direction only; `tests/architecture.rs` holds them to it.
 
+pub mod cli;
 pub mod facts;
 pub mod faults;
 pub mod files;
@@ -11,4 +12,5 @@ pub mod hammer;
 pub mod program;
 pub mod report;
 pub mod rules;
+pub mod scan;
 pub mod syntax;
