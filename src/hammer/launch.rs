@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -152,7 +153,8 @@ impl Process {
 
 fn spawn(command: &str, port: u16, index: usize, log: PathBuf) -> Result<Process> {
     let mut file = File::create(&log)?;
-    writeln!(file, "$ PORT={port} {command}")?;
+    // The command may hold secrets, so that the log does not repeat it.
+    writeln!(file, "copy {} on PORT {port}", index + 1)?;
     let mut child = Command::new("/bin/sh")
         .args(["-c", command])
         .env("PORT", port.to_string())
@@ -195,7 +197,7 @@ fn free_ports(count: usize) -> Result<Vec<u16>> {
 fn log_folder() -> Result<PathBuf> {
     let name = format!("lockcheck-{}-{:08x}", std::process::id(), rand::random::<u32>());
     let folder = std::env::temp_dir().join(name);
-    fs::create_dir(&folder).with_context(|| format!("cannot make the folder {} for the copies' logs", folder.display()))?;
+    fs::DirBuilder::new().mode(0o700).create(&folder).with_context(|| format!("cannot make the folder {} for the copies' logs", folder.display()))?;
     Ok(folder)
 }
 

@@ -1,5 +1,7 @@
 //! `hammer` against small services: what it says of each kind of guard, of bad input, and when it is interrupted.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod bad_input;
 mod interrupted;
 mod judging;

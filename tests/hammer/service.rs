@@ -13,8 +13,6 @@ use tempfile::TempDir;
 /// How a copy decides whether a coupon may be redeemed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Guard {
-    /// Not at all.
-    Nothing,
     /// A query, then an insert.
     CheckThenInsert,
     /// The same, inside a lock of this process.
@@ -51,7 +49,6 @@ struct Copy {
 }
 
 pub struct Question {
-    pub method: String,
     pub path: String,
     pub body: String,
 }
@@ -102,7 +99,7 @@ impl Copy {
     fn redeem(&self, code: &str) -> u16 {
         let refused_unless = |accepted: bool, refusal: u16| if accepted { 200 } else { refusal };
         match self.guard {
-            Guard::Nothing | Guard::SameOrder | Guard::NewOrder => 200,
+            Guard::SameOrder | Guard::NewOrder => 200,
             Guard::CheckThenInsert => refused_unless(self.check_then_insert(code), 409),
             Guard::ProcessLock => {
                 let _held = self.lock.lock().unwrap();
@@ -179,8 +176,8 @@ pub fn read_question(stream: &mut impl Read) -> Option<Question> {
             let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
             if bytes.len() >= end + 4 + length.unwrap_or(0) {
                 let mut words = head.split(' ').map(str::to_owned);
-                let (method, path) = (words.next()?, words.next()?);
-                return Some(Question { method, path, body: String::from_utf8_lossy(&bytes[end + 4..]).into_owned() });
+                let path = words.nth(1)?;
+                return Some(Question { path, body: String::from_utf8_lossy(&bytes[end + 4..]).into_owned() });
             }
         }
         match stream.read(&mut piece) {
