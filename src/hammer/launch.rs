@@ -197,7 +197,10 @@ fn free_ports(count: usize) -> Result<Vec<u16>> {
 fn log_folder() -> Result<PathBuf> {
     let name = format!("lockcheck-{}-{:08x}", std::process::id(), rand::random::<u32>());
     let folder = std::env::temp_dir().join(name);
-    fs::DirBuilder::new().mode(0o700).create(&folder).with_context(|| format!("cannot make the folder {} for the copies' logs", folder.display()))?;
+    fs::DirBuilder::new()
+        .mode(0o700)
+        .create(&folder)
+        .with_context(|| format!("cannot make the folder {} for the copies' logs", folder.display()))?;
     Ok(folder)
 }
 
