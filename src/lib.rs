@@ -3,6 +3,7 @@
 //! Two halves speak of the same faults by the same names: [`scan`] reads the source, [`hammer`] fires volleys at running
 //! copies. Modules depend on each other in one direction only; `tests/architecture.rs` holds them to it.
 
+pub mod demo;
 pub mod facts;
 pub mod faults;
 pub mod files;
