@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,22 +19,20 @@ use serde_json::Value;
 const COPIES: &str = "3";
 const REQUESTS: &str = "50";
 
-fn main() -> ExitCode {
+fn main() -> Result<ExitCode> {
     let mut arguments = Arguments::from_args();
     // Each volley wants the machine to itself.
     arguments.test_threads = Some(1);
     let board = Arc::new(Board::default());
-    let conclusion = libtest_mimic::run(&arguments, trials(&board));
-    if !arguments.list {
-        print!("{}", board.table());
-    }
-    conclusion.exit_code()
+    let conclusion = libtest_mimic::run(&arguments, trials(&board)?);
+    std::io::stdout().write_all(board.table().as_bytes())?;
+    Ok(conclusion.exit_code())
 }
 
-fn trials(board: &Arc<Board>) -> Vec<Trial> {
+fn trials(board: &Arc<Board>) -> Result<Vec<Trial>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/seeds");
-    let text = std::fs::read_to_string(folder.join("seeds.toml")).unwrap();
-    let manifest: Arc<Manifest> = Arc::new(toml::from_str(&text).unwrap_or_else(|error| panic!("seeds.toml: {error}")));
+    let text = std::fs::read_to_string(folder.join("seeds.toml")).context("seeds.toml cannot be read")?;
+    let manifest: Arc<Manifest> = Arc::new(toml::from_str(&text).context("seeds.toml")?);
     let mut trials = Vec::new();
     for language in manifest.languages.keys() {
         for index in 0..manifest.seed.len() {
@@ -52,7 +51,7 @@ fn trials(board: &Arc<Board>) -> Vec<Trial> {
             trials.push(Trial::test(format!("scan/{name}"), move || judge_scan(&service, &board)));
         }
     }
-    trials
+    Ok(trials)
 }
 
 /// The manifest, as its own head describes it.
