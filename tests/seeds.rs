@@ -147,7 +147,7 @@ fn judge_hammer(service: &Service, board: &Board) -> Result<(), Failed> {
     for run in 1..=runs {
         match hammer(service) {
             Ok((judgement, why)) => {
-                *said.entry(judgement.to_string()).or_default() += 1;
+                *said.entry(judgement.in_short(service.seed())).or_default() += 1;
                 if !judgement.agrees_with(service.seed()) {
                     reasons.push(format!("run {run}: expected {expected}, hammer says {judgement}\n{why}"));
                 }
@@ -186,6 +186,16 @@ impl Judgement {
         seed.verdict.as_ref() == Some(&self.verdict)
             && self.fails == seed.fails
             && seed.compatible.iter().all(|rule| self.diagnosis.contains(rule))
+    }
+
+    /// Names the expected rule only, where the diagnosis holds it.
+    fn in_short(&self, seed: &Seed) -> String {
+        match (&self.fails, &seed.compatible) {
+            (Some(cell), Some(rule)) if self.diagnosis.contains(rule) => {
+                format!("{}, {cell}: {rule} or {} more", self.verdict, self.diagnosis.len() - 1)
+            }
+            _ => self.to_string(),
+        }
     }
 }
 

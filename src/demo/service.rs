@@ -106,3 +106,57 @@ fn open(database: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     Ok(connection)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::thread;
+
+    use super::*;
+
+    /// Sends one request and returns the answer's status and body.
+    fn ask(port: u16, method: &str, path: &str, body: &str) -> std::io::Result<(u16, String)> {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+        let length = body.len();
+        write!(stream, "{method} {path} HTTP/1.1\r\nHost: demo\r\nConnection: close\r\nContent-Type: application/json\r\n")?;
+        write!(stream, "Content-Length: {length}\r\n\r\n{body}")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        Ok((head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned()))
+    }
+
+    fn start(variant: Variant, database: &Path) -> u16 {
+        let port = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+        let database = database.to_path_buf();
+        thread::spawn(move || serve(variant, port, &database));
+        for _ in 0..200 {
+            if matches!(ask(port, "GET", "/health", ""), Ok((200, _))) {
+                return port;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        panic!("the service did not start");
+    }
+
+    #[test]
+    fn each_variant_redeems_a_coupon_once_however_many_ask_one_copy() {
+        for variant in [Variant::Mutex, Variant::Condition] {
+            let folder = tempfile::tempdir().unwrap();
+            let database = folder.path().join("shop.db");
+            create_database(&database).unwrap();
+            let port = start(variant, &database);
+            assert_eq!(ask(port, "POST", "/coupons", r#"{"code":"SPRING"}"#).unwrap().0, 201);
+
+            let redeem = |n: u32| ask(port, "POST", "/redeem", &format!(r#"{{"code":"SPRING","customer":"c{n}"}}"#)).unwrap().0;
+            let mut answers: Vec<u16> = thread::scope(|scope| {
+                let asking: Vec<_> = (0..20).map(|n| scope.spawn(move || redeem(n))).collect();
+                asking.into_iter().map(|one| one.join().unwrap()).collect()
+            });
+            answers.sort_unstable();
+            assert_eq!((answers[0], &answers[1..]), (201, &[409; 19][..]), "{variant:?}");
+            assert_eq!(ask(port, "GET", "/coupons/SPRING/redemptions", "").unwrap(), (200, r#"{"n":1}"#.to_owned()));
+        }
+    }
+}
