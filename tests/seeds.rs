@@ -93,6 +93,8 @@ struct Seed {
     verdict: Option<String>,
     fails: Option<String>,
     compatible: Option<String>,
+    incompatible: Option<String>,
+    rounds: Option<u32>,
 }
 
 /// One variant in one language.
@@ -186,6 +188,7 @@ impl Judgement {
         seed.verdict.as_ref() == Some(&self.verdict)
             && self.fails == seed.fails
             && seed.compatible.iter().all(|rule| self.diagnosis.contains(rule))
+            && !seed.incompatible.iter().any(|rule| self.diagnosis.contains(rule))
     }
 
     /// Names the expected rule only, where the diagnosis holds it.
@@ -230,6 +233,9 @@ fn hammer(service: &Service) -> Result<(Judgement, String)> {
         if let Some(value) = value {
             command.args([option, value]);
         }
+    }
+    if let Some(rounds) = seed.rounds {
+        command.args(["--rounds", &rounds.to_string()]);
     }
     let (report, output) = report(&mut command)?;
     let verdict = report["verdict"].as_str().context("the report has no verdict")?.to_owned();
