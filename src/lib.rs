@@ -3,6 +3,7 @@
 //! Two halves speak of the same faults by the same names: [`scan`] reads the source, [`hammer`] fires volleys at running
 //! copies. Modules depend on each other in one direction only; `tests/architecture.rs` holds them to it.
 
+pub mod cli;
 pub mod demo;
 pub mod facts;
 pub mod faults;
@@ -12,4 +13,5 @@ pub mod hammer;
 pub mod program;
 pub mod report;
 pub mod rules;
+pub mod scan;
 pub mod syntax;

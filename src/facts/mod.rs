@@ -1,1 +1,11 @@
-//! To be filled.
+//! What happens in one file, symbolically: calls, writes and exits in order, under which conditions and inside what.
+//! One file at a time; it must not know what a name of another file or of a library means.
+
+mod event;
+mod scope;
+mod value;
+mod walk;
+
+pub use event::{Act, Cond, Event, FileFacts, FnFacts, Guard, LoopFact, ModuleName, TryFact};
+pub use value::{FnRef, Piece, Value};
+pub use walk::facts;

@@ -16,6 +16,17 @@ pub enum Confidence {
     High,
 }
 
+impl Confidence {
+    /// Its name as users see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Confidence::Low => "low",
+            Confidence::Medium => "medium",
+            Confidence::High => "high",
+        }
+    }
+}
+
 /// A place in the tree.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
@@ -51,6 +62,22 @@ pub enum Role {
     Release,
     /// How many copies run.
     Copies,
+}
+
+impl Role {
+    /// Its name as users see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Entry => "entry",
+            Role::Call => "call",
+            Role::State => "state",
+            Role::Acquire => "acquire",
+            Role::Check => "check",
+            Role::Effect => "effect",
+            Role::Release => "release",
+            Role::Copies => "copies",
+        }
+    }
 }
 
 /// One step of the chain of evidence.

@@ -18,6 +18,8 @@ pub enum GapKind {
     Syntax,
     /// A name or statement could not be resolved.
     Unresolved,
+    /// An inline `lockcheck: ignore` that does not say which rule or why, or names no rule; it suppresses nothing.
+    Suppression,
 }
 
 /// One thing the scan could not see, with the place and a sentence for a person.

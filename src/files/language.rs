@@ -27,6 +27,11 @@ impl Language {
         LANGUAGES.iter().find(|(_, _, known)| known.contains(&extension)).map(|(language, _, _)| *language)
     }
 
+    /// The extensions of all languages.
+    pub fn all_extensions() -> impl Iterator<Item = &'static str> {
+        LANGUAGES.iter().flat_map(|(_, _, extensions)| extensions.iter().copied())
+    }
+
     /// The language with this name, as a rule pack's folder spells it.
     pub fn of_name(name: &str) -> Option<Language> {
         LANGUAGES.iter().find(|(_, known, _)| *known == name).map(|(language, _, _)| *language)

@@ -46,9 +46,7 @@ impl Source {
 
     /// The text of line `line` (from 1), without its line end; empty past the end.
     pub fn line_text(&self, line: u32) -> &str {
-        let Some(start) = self.lines.start_of(line) else { return "" };
-        let end = self.lines.start_of(line + 1).unwrap_or(self.text.len());
-        self.text.get(start..end).unwrap_or("").trim_end_matches(['\n', '\r'])
+        self.lines.line_of(&self.text, line)
     }
 }
 
@@ -76,6 +74,13 @@ impl LineIndex {
     /// Byte offset at which a line (from 1) begins.
     pub fn start_of(&self, line: u32) -> Option<usize> {
         self.starts.get((line as usize).checked_sub(1)?).map(|&start| start as usize)
+    }
+
+    /// Line `line` (from 1) of the text this is the index of, without its line end; empty past the end.
+    pub fn line_of<'t>(&self, text: &'t str, line: u32) -> &'t str {
+        let Some(start) = self.start_of(line) else { return "" };
+        let end = self.start_of(line + 1).unwrap_or(text.len());
+        text.get(start..end).unwrap_or("").trim_end_matches(['\n', '\r'])
     }
 }
 

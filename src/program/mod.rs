@@ -1,1 +1,23 @@
-//! To be filled.
+//! The linked program: names resolved across files, packs bound to them, calls followed, schema known.
+//! The only stage where languages, packs and faults meet.
+
+mod bind;
+mod columns;
+mod flat;
+mod flatten;
+mod meaning;
+mod modules;
+mod sql;
+mod statement;
+mod store;
+mod tree;
+mod ty;
+
+pub use flat::{Flat, FlatCond, FlatEvent, Look, Presumed, Spot, What};
+pub use flatten::Flattener;
+pub use meaning::{Args, Meant, decorator, meaning};
+pub use sql::statements;
+pub use statement::{Column, ColumnKind, Op, Statement, column_key, is_version, table_key};
+pub use store::Kv;
+pub use tree::Tree;
+pub use ty::{ClassRef, Ty};

@@ -14,6 +14,17 @@ pub enum Severity {
     Error,
 }
 
+impl Severity {
+    /// Its name as users see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Advice => "advice",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
 /// One rule of the catalogue.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

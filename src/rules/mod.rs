@@ -1,6 +1,24 @@
 //! Rule files: the catalogue of faults and the packs of library knowledge, built in or the user's own, loaded by one path.
 //! They must not know control flow.
 
+mod book;
+mod catalogue;
+mod error;
 mod fault;
+mod idioms;
+mod library;
+mod pack;
+mod ruleset;
+mod selector;
+mod verbs;
 
+pub use book::Rulebook;
+pub use catalogue::{Catalogue, FAMILIES, UnknownRule};
+pub use error::{RuleError, Spot};
 pub use fault::{FaultRule, Severity};
+pub use idioms::{CommandKind, FunctionKind, Idioms, ScriptKind};
+pub use library::{Library as Packs, Row};
+pub use pack::{CallRow, Library, Meaning, Pack, Part, Scope, TypeKind, TypeRow, Want};
+pub use ruleset::{RULES, RuleFile, RuleSet};
+pub use selector::{Pick, Selector};
+pub use verbs::{Guess, Verbs, words};

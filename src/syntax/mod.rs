@@ -1,8 +1,13 @@
 //! From text to [`Unit`]: one file at a time, never failing (what cannot be read becomes a gap).
 //! It must not know any library's name.
 
+mod javascript;
+mod print;
+mod python;
+mod rust;
 mod unit;
 
+pub use print::print;
 pub use unit::*;
 
 use crate::files::{Language, Source};
@@ -16,7 +21,7 @@ pub struct Frontend {
 }
 
 /// The one list of languages that are parsed.
-pub const FRONTENDS: &[Frontend] = &[];
+pub const FRONTENDS: &[Frontend] = &[javascript::FRONTEND, python::FRONTEND, rust::FRONTEND];
 
 /// The unit of a source; `None` where its language has no program text (SQL).
 pub fn parse(source: &Source) -> Option<Unit> {

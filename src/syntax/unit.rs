@@ -199,7 +199,8 @@ pub enum StepKind {
         target: Target,
         /// The value; `None` declares only.
         value: Option<Expr>,
-        /// A declaration (`let`, `const`, `var`), as against an assignment. Always false in Python.
+        /// It makes a variable of this function, where there is none (`let`, `const`, `var`; in Python every assignment in a
+        /// function but to names said to be `global` or `nonlocal`).
         declares: bool,
         /// The operator of a compound assignment.
         op: Option<BinaryOp>,

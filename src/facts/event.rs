@@ -1,0 +1,175 @@
+//! The facts of a file: events in the order they happen, with conditions, loops and handlers around them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{FnRef, Value};
+use crate::files::Span;
+use crate::syntax::{BinaryOp, CallForm, ExitKind, Unit};
+
+/// What one file does.
+#[derive(Debug)]
+pub struct FileFacts {
+    /// Index of the file.
+    pub file: u32,
+    /// The file's shape (imports, exports, classes, signatures).
+    pub unit: Unit,
+    /// By function, in the order of the unit.
+    pub functions: Vec<FnFacts>,
+    /// Initial values of declared fields, by class and name.
+    pub field_values: HashMap<(u32, Arc<str>), Value>,
+    /// Module-level variables.
+    pub names: HashMap<Arc<str>, ModuleName>,
+}
+
+/// A module-level variable.
+#[derive(Debug, Clone)]
+pub struct ModuleName {
+    /// Everything it was ever bound to at module level.
+    pub value: Value,
+    /// Its first binding.
+    pub span: Span,
+    /// Whether a function assigns it.
+    pub reassigned: bool,
+}
+
+/// What one function does.
+#[derive(Debug, Default)]
+pub struct FnFacts {
+    /// In order.
+    pub events: Vec<Event>,
+    /// Conditions the guards point into.
+    pub conds: Vec<Cond>,
+    /// Loops the events point into.
+    pub loops: Vec<LoopFact>,
+    /// `try` statements the events point into.
+    pub tries: Vec<TryFact>,
+    /// What each local variable can be.
+    pub locals: HashMap<Arc<str>, Value>,
+    /// Decorators, as values of the module's top level.
+    pub decorators: Vec<(Value, Span)>,
+}
+
+/// A condition, and whether it held: what must be so for an event to happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Guard {
+    /// Index of the condition.
+    pub cond: u32,
+    /// Whether it must hold.
+    pub holds: bool,
+}
+
+/// A condition.
+#[derive(Debug, Clone)]
+pub struct Cond {
+    /// The tested value.
+    pub value: Value,
+    /// Where.
+    pub span: Span,
+}
+
+/// A loop.
+#[derive(Debug, Clone)]
+pub struct LoopFact {
+    /// No condition and nothing to iterate: it ends by leaving only.
+    pub endless: bool,
+    /// Where.
+    pub span: Span,
+}
+
+/// A `try`.
+#[derive(Debug, Clone)]
+pub struct TryFact {
+    /// What its handlers catch, with whether the handler leaves by throwing again.
+    pub catches: Vec<(Vec<String>, bool)>,
+    /// Whether it has a `finally`.
+    pub has_finally: bool,
+}
+
+/// One thing that happens.
+#[derive(Debug, Clone)]
+pub struct Event {
+    /// What.
+    pub act: Act,
+    /// Where.
+    pub span: Span,
+    /// What must hold for it to happen, outermost first.
+    pub guards: Vec<Guard>,
+    /// Calls of this function whose bodies it is in (`with`), outermost first.
+    pub within: Vec<u32>,
+    /// Innermost loop.
+    pub in_loop: Option<u32>,
+    /// Innermost `try` whose body it is in.
+    pub in_try: Option<u32>,
+    /// In a handler.
+    pub in_catch: bool,
+    /// In a `finally`.
+    pub in_finally: bool,
+    /// One past the last event before its result dies: the end of the block that binds it, else of its statement.
+    pub lives_to: u32,
+    /// The name its result is bound to.
+    pub bound: Option<Arc<str>>,
+    /// Nothing looks at its result.
+    pub dropped: bool,
+    /// Its error leaves the function (Rust's `?`).
+    pub propagated: bool,
+}
+
+/// What happens.
+#[derive(Debug, Clone)]
+pub enum Act {
+    /// A call.
+    Call {
+        /// What is called.
+        callee: Value,
+        /// Arguments with their keywords.
+        args: Vec<(Option<Arc<str>>, Value)>,
+        /// The form.
+        form: CallForm,
+        /// Whether its end is waited for.
+        awaited: bool,
+    },
+    /// A call that a `with` enters; its body follows.
+    Enter {
+        /// What is entered, where it is not itself a call.
+        value: Value,
+    },
+    /// A write to a name outside the function, a member or an element.
+    Write {
+        /// Where to.
+        place: Value,
+        /// What; of a compound assignment, the right side.
+        value: Value,
+        /// The operator of a compound assignment.
+        op: Option<BinaryOp>,
+        /// Only where nothing is there yet.
+        if_null: bool,
+    },
+    /// Removes an element or member.
+    Delete {
+        /// Of what.
+        place: Value,
+    },
+    /// A condition is evaluated.
+    Test {
+        /// Which.
+        cond: u32,
+    },
+    /// Leaves the function, loop or expression.
+    Exit {
+        /// How.
+        kind: ExitKind,
+        /// With what.
+        value: Value,
+    },
+}
+
+impl FnFacts {
+    /// The function an event's result names, if `value` is one of this function's events.
+    pub fn event_of(&self, owner: FnRef, value: &Value) -> Option<u32> {
+        match value {
+            Value::Result(function, index) if *function == owner => Some(*index),
+            _ => None,
+        }
+    }
+}

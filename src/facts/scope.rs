@@ -1,0 +1,113 @@
+//! Which names each function binds itself, so that a name can be told local, captured, of the module or unbound.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::{FnRef, Value};
+use crate::syntax::{FnId, Step, StepKind, Target, Unit};
+
+/// The names of a unit, by the function that binds them.
+pub(super) struct Scopes {
+    file: u32,
+    by_function: Vec<HashSet<Arc<str>>>,
+    parents: Vec<Option<u32>>,
+}
+
+impl Scopes {
+    pub(super) fn new(file: u32, unit: &Unit) -> Scopes {
+        let mut by_function: Vec<HashSet<Arc<str>>> = Vec::with_capacity(unit.functions.len());
+        for (index, function) in unit.functions.iter().enumerate() {
+            let mut names = HashSet::new();
+            function.params.iter().for_each(|param| names_of(&param.target, &mut names));
+            declared(&function.body, index == 0, &mut names);
+            by_function.push(names);
+        }
+        if let Some(module) = by_function.first_mut() {
+            module.extend(unit.imports.iter().map(|import| Arc::from(import.local.as_str())));
+            module
+                .extend(unit.classes.iter().filter(|class| class.parent == FnId(0)).map(|class| Arc::from(class.name.as_str())));
+        }
+        for class in unit.classes.iter().filter(|class| class.parent != FnId(0)) {
+            if let Some(names) = by_function.first_mut() {
+                names.insert(Arc::from(class.name.as_str()));
+            }
+        }
+        let parents = unit.functions.iter().map(|function| function.parent.map(|parent| parent.0)).collect();
+        Scopes { file, by_function, parents }
+    }
+
+    /// What `name` means in `func`: `None` for a variable of `func` itself.
+    pub(super) fn resolve(&self, func: u32, name: &str) -> Option<Value> {
+        let mut at = Some(func);
+        while let Some(index) = at {
+            if index != 0 && self.by_function.get(index as usize).is_some_and(|names| names.contains(name)) {
+                if index == func {
+                    return None;
+                }
+                return Some(Value::Captured(FnRef { file: self.file, func: index }, name.into()));
+            }
+            at = self.parents.get(index as usize).copied().flatten();
+        }
+        if name.starts_with('$') && func == 0 {
+            return None;
+        }
+        let module = self.by_function.first().is_some_and(|names| names.contains(name));
+        Some(if module { Value::Module(self.file, name.into()) } else { Value::Global(name.into()) })
+    }
+}
+
+/// Names bound by the steps of one function (nested functions have their own).
+fn declared(steps: &[Step], module: bool, names: &mut HashSet<Arc<str>>) {
+    for step in steps {
+        match &step.kind {
+            StepKind::Bind { target, declares, .. } => {
+                if *declares || module {
+                    names_of(target, names);
+                }
+            }
+            StepKind::Branch { then, otherwise, .. } => {
+                declared(then, module, names);
+                declared(otherwise, module, names);
+            }
+            StepKind::Loop { each, body, .. } => {
+                if let Some((target, _)) = each {
+                    names_of(target, names);
+                }
+                declared(body, module, names);
+            }
+            StepKind::Try { body, catches, otherwise, finally } => {
+                declared(body, module, names);
+                for catch in catches {
+                    names.extend(catch.binding.as_deref().map(Arc::from));
+                    declared(&catch.body, module, names);
+                }
+                declared(otherwise, module, names);
+                declared(finally, module, names);
+            }
+            StepKind::Within { binding, body, .. } => {
+                if let Some(target) = binding {
+                    names_of(target, names);
+                }
+                declared(body, module, names);
+            }
+            StepKind::Scope(body) => declared(body, module, names),
+            StepKind::Do(_) | StepKind::Exit { .. } | StepKind::Delete(_) => {}
+        }
+    }
+}
+
+/// Names a target binds.
+pub(super) fn names_of(target: &Target, names: &mut HashSet<Arc<str>>) {
+    match target {
+        Target::Name(name, _) => {
+            names.insert(Arc::from(name.as_str()));
+        }
+        Target::Fields(fields) => fields.iter().for_each(|(_, inner)| names_of(inner, names)),
+        Target::Items(items) => items.iter().for_each(|inner| names_of(inner, names)),
+        Target::Inside(inner) => names_of(inner, names),
+        Target::Place(_) | Target::Ignore => {}
+    }
+}
+
+/// The values of parameters, by name.
+pub(super) type Env = HashMap<Arc<str>, Value>;

@@ -1,0 +1,298 @@
+//! What one call means, with everything around it that its meaning needs: a store command, a statement of a builder's
+//! chain, a presumption by its name.
+
+use std::sync::Arc;
+
+use super::columns::{assignments, column, conditions, entity_columns};
+use super::flat::{Look, Presumed, What};
+use super::meaning::{Args, Meant, meaning};
+use super::statement::{ColumnKind, Op, Statement, table_key};
+use super::{Ty, statements, store};
+use crate::facts::Value;
+use crate::rules::{Guess, Meaning, TypeKind};
+
+/// A call to bind.
+pub struct Site<'a> {
+    /// What is called.
+    pub callee: &'a Value,
+    /// With what.
+    pub args: &'a Args,
+    /// In which file.
+    pub file: u32,
+    /// Whether its end is waited for.
+    pub awaited: bool,
+}
+
+/// What a call means.
+pub fn bind(look: &Look<'_>, site: &Site<'_>) -> What {
+    let tree = look.tree;
+    let callee = super::flat::plain(look.events, site.callee);
+    if let Some(meant) = meaning(tree, &callee, site.args, site.file) {
+        let meant = Meant { receiver: receiver(site.callee), ..meant };
+        return of_row(look, meant, site);
+    }
+    let ty = tree.ty(&callee, site.file);
+    if matches!(ty, Ty::Function(_) | Ty::Class(_)) {
+        return What::Nothing;
+    }
+    if let Some(statement) = by_shape(look, site) {
+        return What::Statement(Arc::new(statement));
+    }
+    presume(look, &callee, &ty, site).map_or(What::Nothing, |presumed| What::Presumed(Arc::new(presumed)))
+}
+
+fn receiver(callee: &Value) -> Value {
+    match callee {
+        Value::Member(of, _) => (**of).clone(),
+        _ => Value::Unknown,
+    }
+}
+
+fn of_row(look: &Look<'_>, meant: Meant, site: &Site<'_>) -> What {
+    match meant.is {
+        Meaning::Command => {
+            let args = site.args.iter().filter(|(name, _)| name.is_none()).map(|(_, value)| value.clone()).collect();
+            match store::command(look, &meant, args, &look.tree.book.idioms, site.file) {
+                Some(kv) => What::Kv(Arc::new(kv)),
+                None => What::Meant(Arc::new(meant)),
+            }
+        }
+        Meaning::Sql => match sql(look, &meant, site.file) {
+            Some(statement) => What::Statement(Arc::new(statement)),
+            None => What::Meant(Arc::new(meant)),
+        },
+        Meaning::Select | Meaning::Insert | Meaning::Update | Meaning::Upsert | Meaning::Delete | Meaning::Save => {
+            What::Statement(Arc::new(statement(look, &meant, site.file)))
+        }
+        _ => What::Meant(Arc::new(meant)),
+    }
+}
+
+fn sql(look: &Look<'_>, meant: &Meant, file: u32) -> Option<Statement> {
+    let text = meant.part("text")?;
+    let settled = look.tree.settled(text);
+    // `sql.raw("...")`, `text("...")`: the text inside.
+    let inner = match look.call(&settled) {
+        Some((_, args)) => match look.meaning(&settled, file) {
+            Some(row) if row.is == Meaning::Build => return Some(chain(look, &settled, file)),
+            _ => args.first().map(|(_, value)| look.tree.settled(value)),
+        },
+        None => Some(settled),
+    }?;
+    let values = meant.part("values").map(|values| bound(look, values, meant));
+    let parsed = statements(&inner, values.as_ref(), &look.tree.book.idioms);
+    let weight = |statement: &Statement| (!matches!(statement.op, Op::Begin | Op::Commit | Op::Other), statement.writes());
+    let mut best = parsed.into_iter().max_by_key(weight)?;
+    best.sure &= meant.sure;
+    Some(best)
+}
+
+/// Values bound one by one: `.bind(a).bind(b)` as a list.
+fn bound(look: &Look<'_>, values: &Value, meant: &Meant) -> Value {
+    if !meant.flag("chain") {
+        return look.tree.settled(values);
+    }
+    values.clone()
+}
+
+/// A statement from SQL in an argument of a call no pack knows.
+fn by_shape(look: &Look<'_>, site: &Site<'_>) -> Option<Statement> {
+    let (_, first) = site.args.iter().find(|(name, _)| name.is_none())?;
+    let text = look.tree.settled(first);
+    let whole = text.text()?;
+    if !super::sql::looks_like_sql(&whole) || !whole.contains(' ') {
+        return None;
+    }
+    let named = matches!(site.callee, Value::Member(..)) || look.tree.name_of(site.callee).is_some();
+    let name = look.tree.name_of(site.callee).unwrap_or_default().to_lowercase();
+    let quiet = ["log", "debug", "info", "warn", "error", "print", "text", "describe", "it", "test"];
+    if !named || quiet.contains(&name.as_str()) {
+        return None;
+    }
+    let values = site.args.iter().filter(|(name, _)| name.is_none()).nth(1).map(|(_, value)| look.tree.settled(value));
+    let mut parsed = statements(&text, values.as_ref(), &look.tree.book.idioms);
+    (!parsed.is_empty()).then(|| parsed.swap_remove(0)).map(|statement| Statement { sure: false, ..statement })
+}
+
+/// The statement a row describes, with the builder's chain below it.
+pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
+    let op = match meant.is {
+        Meaning::Insert => Op::Insert,
+        Meaning::Update => Op::Update,
+        Meaning::Upsert => Op::Upsert,
+        Meaning::Delete => Op::Delete,
+        Meaning::Save => Op::Save,
+        _ => Op::Select,
+    };
+    let mut statement = below(look, &meant.receiver, file, Statement::new(op));
+    if meant.is != Meaning::Select {
+        statement.op = op;
+    }
+    apply(look, meant, &mut statement, file);
+    if statement.table.is_none() {
+        statement.table = table_of_ty(look, &meant.receiver_ty);
+    }
+    statement.sure &= meant.sure;
+    statement
+}
+
+/// The statement of a builder chain that ends at `value`.
+pub fn chain(look: &Look<'_>, value: &Value, file: u32) -> Statement {
+    below(look, value, file, Statement::new(Op::Select))
+}
+
+fn below(look: &Look<'_>, value: &Value, file: u32, mut statement: Statement) -> Statement {
+    let mut links = vec![];
+    let mut at = value.clone();
+    while links.len() < 64 {
+        let at_value = match &at {
+            Value::Any(options) => options.iter().max_by_key(|option| depth_of(look, option)).cloned().unwrap_or_default(),
+            other => other.clone(),
+        };
+        let Some((callee, args)) = look.call(&at_value) else { break };
+        if let Some(meant) = look.meaning(&at_value, file) {
+            links.push(meant);
+        }
+        at = match callee {
+            Value::Member(receiver, _) => (*receiver).clone(),
+            _ => match args.first() {
+                Some((None, first @ (Value::Flat(_) | Value::Result(..)))) => first.clone(),
+                _ => break,
+            },
+        };
+    }
+    for meant in links.iter().rev() {
+        apply(look, meant, &mut statement, file);
+        if meant.is == Meaning::Build {
+            statement.sure &= meant.sure;
+        }
+        if statement.table.is_none() {
+            statement.table = table_of_ty(look, &meant.receiver_ty);
+        }
+    }
+    statement
+}
+
+fn depth_of(look: &Look<'_>, value: &Value) -> u32 {
+    let mut depth = 0;
+    let mut at = value.clone();
+    while let Some((Value::Member(receiver, _), _)) = look.call(&at) {
+        depth += 1;
+        at = (*receiver).clone();
+        if depth > 64 {
+            break;
+        }
+    }
+    depth
+}
+
+fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
+    if let Some(op) = meant.text("op") {
+        statement.op = match op.as_str() {
+            "insert" => Op::Insert,
+            "update" => Op::Update,
+            "delete" => Op::Delete,
+            "upsert" => Op::Upsert,
+            _ => statement.op,
+        };
+    }
+    if let Some(table) = meant.part("table")
+        && let Some(name) = table_name(look, table, file)
+    {
+        statement.table = Some(name);
+    }
+    if let Some(value) = meant.part("where") {
+        statement.wheres.extend(conditions(look, value));
+    }
+    if let Some(value) = meant.part("column") {
+        let compared = meant.text("cmp").is_some_and(|cmp| cmp != "=" && cmp != "eq");
+        let kind = if compared { ColumnKind::Compared } else { ColumnKind::Equal };
+        match value.text() {
+            Some(name) if !name.contains([' ', '<', '>']) => {
+                let name = name.rsplit('.').next().unwrap_or(&name).to_owned();
+                statement.wheres.push(column(&name, kind, meant.part("value").cloned().unwrap_or(Value::Null)));
+            }
+            _ => statement.wheres.extend(conditions(look, value)),
+        }
+    }
+    if let Some(value) = meant.part("set") {
+        statement.sets.extend(assignments(look, value));
+    }
+    if let Some(name) = meant.part("relative").and_then(Value::text) {
+        let name = name.rsplit('.').next().unwrap_or(&name).to_owned();
+        statement.sets.push(super::Column { name: super::column_key(&name), kind: ColumnKind::Relative, value: Value::Unknown });
+    }
+    if let Some(entity) = meant.part("entity") {
+        statement.entity = Some(entity.clone());
+        if matches!(statement.op, Op::Insert) {
+            statement.sets.extend(entity_columns(look, entity));
+        }
+        if statement.table.is_none() {
+            statement.table = table_name(look, entity, file);
+        }
+    }
+    statement.conflict |= meant.flag("conflict");
+    statement.row_lock |= meant.flag("lock");
+    statement.returning |= meant.flag("returning");
+    statement.counts |= meant.flag("count") || meant.flag("exists");
+    statement.max |= meant.flag("max");
+    if meant.flag("atomic") {
+        statement.subquery = true;
+    }
+}
+
+fn table_name(look: &Look<'_>, value: &Value, file: u32) -> Option<String> {
+    if let Some(text) = look.tree.settled(value).text() {
+        return Some(table_key(text.split_whitespace().next().unwrap_or(&text)));
+    }
+    let plain = super::flat::plain(look.events, value);
+    table_of_ty(look, &look.tree.ty(&plain, file)).or_else(|| match value {
+        Value::Module(_, name) | Value::Global(name) | Value::Member(_, name) => Some(table_key(name)),
+        _ => None,
+    })
+}
+
+fn table_of_ty(look: &Look<'_>, ty: &Ty) -> Option<String> {
+    match ty {
+        Ty::Class(class) | Ty::Instance(class) => look.tree.class(*class).map(|class| table_key(&class.name)),
+        Ty::Lib { path, of, .. } => match of.first() {
+            Some(inner) => table_of_ty(look, inner),
+            None if path.contains(':') => None,
+            None => Some(table_key(path.trim_end_matches("()").rsplit('.').next().unwrap_or(path))),
+        },
+        _ => None,
+    }
+}
+
+fn presume(look: &Look<'_>, callee: &Value, ty: &Ty, site: &Site<'_>) -> Option<Presumed> {
+    let tree = look.tree;
+    let packs = tree.packs(site.file);
+    let (owner_value, name) = match callee {
+        Value::Member(of, name) => (Some(&**of), name.to_string()),
+        other => (None, tree.name_of(other)?),
+    };
+    if let Some(of) = owner_value {
+        let kind = match tree.ty(of, site.file) {
+            Ty::Lib { path, .. } => packs.kind(&path),
+            Ty::Literal(_) => TypeKind::State,
+            _ => TypeKind::Plain,
+        };
+        if matches!(kind, TypeKind::State | TypeKind::Lock | TypeKind::Local) {
+            return None;
+        }
+        if matches!(of, Value::Text(_) | Value::Number(_) | Value::Template(_) | Value::List(_) | Value::Object(..)) {
+            return None;
+        }
+    }
+    // A library that packs know, but not this call: its authors wrote down what matters.
+    if let Ty::Lib { path, sure: true, .. } = ty
+        && packs.knows(path)
+    {
+        return None;
+    }
+    let owner = owner_value.and_then(|of| tree.name_of(of));
+    match tree.book.verbs.guess(&name, owner.as_deref(), site.awaited)? {
+        Guess::Effect { strong } => Some(Presumed { name: name.into(), owner: owner.map(Into::into), reads: false, strong }),
+        Guess::Read => Some(Presumed { name: name.into(), owner: owner.map(Into::into), reads: true, strong: false }),
+    }
+}

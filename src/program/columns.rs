@@ -1,0 +1,334 @@
+//! Conditions and assignments of query builders and ORMs, as columns.
+
+use std::sync::Arc;
+
+use super::flat::Look;
+use super::statement::{Column, ColumnKind, column_key};
+use crate::facts::Value;
+use crate::syntax::BinaryOp;
+
+/// Names of comparison methods and keyword endings, with how they compare.
+const COMPARISONS: &[(&str, ColumnKind)] = &[
+    ("eq", ColumnKind::Equal),
+    ("equals", ColumnKind::Equal),
+    ("equal", ColumnKind::Equal),
+    ("exact", ColumnKind::Equal),
+    ("iexact", ColumnKind::Equal),
+    ("is", ColumnKind::Compared),
+    ("is_", ColumnKind::Compared),
+    ("ne", ColumnKind::Compared),
+    ("neq", ColumnKind::Compared),
+    ("not", ColumnKind::Compared),
+    ("lt", ColumnKind::Compared),
+    ("lte", ColumnKind::Compared),
+    ("le", ColumnKind::Compared),
+    ("gt", ColumnKind::Compared),
+    ("gte", ColumnKind::Compared),
+    ("ge", ColumnKind::Compared),
+    ("in", ColumnKind::Compared),
+    ("in_", ColumnKind::Compared),
+    ("notin", ColumnKind::Compared),
+    ("is_null", ColumnKind::Compared),
+    ("isnull", ColumnKind::Compared),
+    ("is_not_null", ColumnKind::Compared),
+    ("is_in", ColumnKind::Compared),
+    ("eq_any", ColumnKind::Compared),
+    ("between", ColumnKind::Compared),
+    ("range", ColumnKind::Compared),
+    ("contains", ColumnKind::Compared),
+    ("exists", ColumnKind::Compared),
+];
+
+fn comparison(name: &str) -> Option<ColumnKind> {
+    let name = name.trim_start_matches('$');
+    COMPARISONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, kind)| *kind)
+}
+
+/// The columns a condition names.
+pub fn conditions(look: &Look<'_>, value: &Value) -> Vec<Column> {
+    let mut found = vec![];
+    collect(look, value, &mut found, 0);
+    found
+}
+
+fn collect(look: &Look<'_>, value: &Value, found: &mut Vec<Column>, depth: u32) {
+    if depth > 12 {
+        return;
+    }
+    match value {
+        Value::Object(_, entries) => entries.iter().for_each(|(key, value)| entry(look, key, value, found, depth)),
+        Value::List(items) | Value::All(items) | Value::Any(items) => {
+            items.iter().for_each(|item| collect(look, item, found, depth + 1))
+        }
+        Value::Op(op, pair) if is_comparison(*op) => {
+            let kind = if *op == BinaryOp::Equal { ColumnKind::Equal } else { ColumnKind::Compared };
+            if let Some(name) = column_name(look, &pair[0]) {
+                found.push(column(&name, kind, pair[1].clone()));
+            }
+        }
+        Value::Is(inner, _) => {
+            if let Some(name) = column_name(look, inner) {
+                found.push(column(&name, ColumnKind::Compared, Value::Null));
+            }
+        }
+        Value::Not(inner) => collect(look, inner, found, depth + 1),
+        Value::Text(text) => found.extend(text_conditions(text)),
+        Value::Template(_) => {
+            if let Some(text) = value.text() {
+                found.extend(text_conditions(&text.replace("{}", "?")));
+            }
+        }
+        Value::Result(..) | Value::Flat(_) => {
+            let Some((callee, args)) = look.call(value) else { return };
+            let (name, receiver) = match &callee {
+                Value::Member(receiver, name) => (name.to_string(), Some((**receiver).clone())),
+                other => (look.tree.name_of(other).unwrap_or_default(), None),
+            };
+            if let Some(kind) = comparison(&name) {
+                let first = args.first().map(|(_, value)| value.clone());
+                let as_method = receiver.as_ref().and_then(|receiver| column_name(look, receiver));
+                if let Some(name) = as_method {
+                    found.push(column(&name, kind, first.unwrap_or(Value::Null)));
+                } else if let Some(name) = first.as_ref().and_then(|first| column_name(look, first)) {
+                    found.push(column(&name, kind, args.get(1).map_or(Value::Null, |(_, value)| value.clone())));
+                }
+                return;
+            }
+            for (key, arg) in &args {
+                match key {
+                    Some(key) => entry(look, key, arg, found, depth),
+                    None => collect(look, arg, found, depth + 1),
+                }
+            }
+            if let Some(receiver @ (Value::Result(..) | Value::Flat(_))) = receiver {
+                collect(look, &receiver, found, depth + 1);
+            }
+        }
+        Value::Module(..) | Value::Captured(..) => {
+            let settled = look.tree.settled(value);
+            if settled != *value {
+                collect(look, &settled, found, depth + 1);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn entry(look: &Look<'_>, key: &str, value: &Value, found: &mut Vec<Column>, depth: u32) {
+    if matches!(key, "AND" | "OR" | "NOT" | "$and" | "$or" | "$nor" | "..." | "where") {
+        return collect(look, value, found, depth + 1);
+    }
+    let mut parts: Vec<&str> = key.split("__").collect();
+    let mut kind = ColumnKind::Equal;
+    if parts.len() > 1
+        && let Some(known) = parts.last().and_then(|last| comparison(last))
+    {
+        kind = known;
+        parts.pop();
+    }
+    let name = parts.first().copied().unwrap_or(key);
+    match value {
+        Value::Object(_, entries)
+            if !entries.is_empty() && entries.iter().all(|(key, _)| comparison(key).is_some() || key.starts_with('$')) =>
+        {
+            let equal = entries.iter().all(|(key, _)| comparison(key) == Some(ColumnKind::Equal));
+            found.push(column(name, if equal { ColumnKind::Equal } else { ColumnKind::Compared }, entries[0].1.clone()));
+        }
+        // A compound key: `{ user_server: { user_id, server_id } }`.
+        Value::Object(..) => collect(look, value, found, depth + 1),
+        other => found.push(column(name, kind, other.clone())),
+    }
+}
+
+/// Conditions written as a piece of SQL.
+fn text_conditions(text: &str) -> Vec<Column> {
+    if !text.contains([' ', '=', '<', '>']) {
+        return vec![];
+    }
+    let whole = Value::Text(format!("SELECT 1 FROM t WHERE {text}").into());
+    super::statements(&whole, None, &Default::default()).into_iter().flat_map(|statement| statement.wheres).collect()
+}
+
+fn is_comparison(op: BinaryOp) -> bool {
+    matches!(
+        op,
+        BinaryOp::Equal | BinaryOp::NotEqual | BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual
+    )
+}
+
+/// A column with its comparison or assignment; constants are told apart.
+pub fn column(name: &str, kind: ColumnKind, value: Value) -> Column {
+    let constant = matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_));
+    let kind = if constant && kind == ColumnKind::Equal { ColumnKind::Constant } else { kind };
+    Column { name: column_key(name), kind, value }
+}
+
+/// The column an expression stands for: `Coupon.code`, `coupons::code`, `Column::Token`, `"code"`, `F("code")`.
+fn column_name(look: &Look<'_>, value: &Value) -> Option<String> {
+    match value {
+        Value::Member(_, name) => Some(name.to_string()),
+        Value::Text(text) => Some(text.rsplit('.').next().unwrap_or(text).to_owned()),
+        Value::Global(name) | Value::Module(_, name) => Some(name.to_string()),
+        Value::Result(..) | Value::Flat(_) => {
+            let (callee, args) = look.call(value)?;
+            let name = look.tree.name_of(&callee)?;
+            let column = matches!(name.to_lowercase().as_str(), "f" | "col" | "column" | "lower" | "upper" | "coalesce" | "date");
+            if column { column_name(look, &args.first()?.1) } else { None }
+        }
+        _ => None,
+    }
+}
+
+/// The columns an assignment sets.
+pub fn assignments(look: &Look<'_>, value: &Value) -> Vec<Column> {
+    let mut found = vec![];
+    set(look, value, &mut found, 0);
+    found
+}
+
+fn set(look: &Look<'_>, value: &Value, found: &mut Vec<Column>, depth: u32) {
+    if depth > 12 {
+        return;
+    }
+    match value {
+        Value::Object(_, entries) => {
+            for (key, value) in entries.iter() {
+                match &**key {
+                    "..." | "$set" => set(look, value, found, depth + 1),
+                    "$setOnInsert" => {}
+                    operator if operator.starts_with('$') => {
+                        let mut inner = vec![];
+                        set(look, value, &mut inner, depth + 1);
+                        found.extend(inner.into_iter().map(|column| Column { kind: ColumnKind::Relative, ..column }));
+                    }
+                    name => found.push(assigned(look, name, value)),
+                }
+            }
+        }
+        Value::List(items) | Value::All(items) | Value::Any(items) => {
+            items.iter().for_each(|item| set(look, item, found, depth + 1))
+        }
+        Value::Op(BinaryOp::Equal, pair) => {
+            if let Some(name) = column_name(look, &pair[0]) {
+                found.push(assigned(look, &name, &pair[1]));
+            }
+        }
+        Value::Result(..) | Value::Flat(_) => {
+            let Some((callee, args)) = look.call(value) else { return };
+            if let Value::Member(receiver, name) = &callee
+                && comparison(name) == Some(ColumnKind::Equal)
+                && let Some(name) = column_name(look, receiver)
+                && let Some((_, value)) = args.first()
+            {
+                found.push(assigned(look, &name, value));
+                return;
+            }
+            for (key, arg) in &args {
+                match key {
+                    Some(key) => found.push(assigned(look, key, arg)),
+                    None => set(look, arg, found, depth + 1),
+                }
+            }
+        }
+        Value::Module(..) | Value::Captured(..) => {
+            let settled = look.tree.settled(value);
+            if settled != *value {
+                set(look, &settled, found, depth + 1);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn assigned(look: &Look<'_>, name: &str, value: &Value) -> Column {
+    if let Value::Object(_, entries) = value
+        && let [(operator, inner)] = &entries[..]
+    {
+        match &**operator {
+            "increment" | "decrement" | "multiply" | "divide" | "push" => {
+                return Column { name: column_key(name), kind: ColumnKind::Relative, value: inner.clone() };
+            }
+            "set" => return column(name, ColumnKind::Equal, inner.clone()),
+            _ => {}
+        }
+    }
+    let relative = relative_to(look, value, name, 0);
+    let made = column(name, ColumnKind::Equal, value.clone());
+    Column { kind: if relative { ColumnKind::Relative } else { made.kind }, ..made }
+}
+
+/// Whether a value is computed by the database from the column's own old value.
+fn relative_to(look: &Look<'_>, value: &Value, name: &str, depth: u32) -> bool {
+    if depth > 8 {
+        return false;
+    }
+    let key = column_key(name);
+    let same = |text: &str| {
+        text.split(|letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == '.'))
+            .any(|word| column_key(word.rsplit('.').next().unwrap_or(word)) == key)
+    };
+    match value {
+        Value::Op(_, pair) => pair.iter().any(|side| match side {
+            Value::Member(base, column) => {
+                let model =
+                    matches!(**base, Value::Module(..) | Value::Global(_) | Value::Member(..)) && column_key(column) == key;
+                model && !matches!(look.tree.ty(base, 0), super::Ty::Instance(_))
+            }
+            Value::Global(column) | Value::Module(_, column) => column_key(column) == key,
+            other => relative_to(look, other, name, depth + 1),
+        }),
+        Value::Result(..) | Value::Flat(_) => {
+            let Some((callee, args)) = look.call(value) else { return false };
+            let called = look.tree.name_of(&callee).unwrap_or_default().to_lowercase();
+            let raw = matches!(
+                called.as_str(),
+                "f" | "literal"
+                    | "raw"
+                    | "sql"
+                    | "text"
+                    | "expr"
+                    | "fn"
+                    | "query_set"
+                    | "case"
+                    | "greatest"
+                    | "least"
+                    | "coalesce"
+                    | "func"
+                    | "col"
+                    | "add"
+                    | "sub"
+                    | "custom"
+                    | "cust_with_expr"
+                    | "concat"
+            );
+            raw && args.iter().any(|(_, arg)| match arg.text() {
+                Some(text) => same(&text),
+                None => relative_to(look, arg, name, depth + 1),
+            }) || matches!(&callee, Value::Member(receiver, method) if matches!(&**method, "add" | "sub" | "saturating_sub") && column_name(look, receiver).is_some_and(|column| column_key(&column) == key))
+        }
+        Value::Function(_) => true,
+        Value::Choose(parts) => relative_to(look, &parts[1], name, depth + 1) || relative_to(look, &parts[2], name, depth + 1),
+        _ => false,
+    }
+}
+
+/// Keyword arguments of a constructor call, or an object literal, as the columns of a new row.
+pub fn entity_columns(look: &Look<'_>, entity: &Value) -> Vec<Column> {
+    match entity {
+        Value::Result(..) | Value::Flat(_) => {
+            let Some((_, args)) = look.call(entity) else { return vec![] };
+            args.iter()
+                .flat_map(|(key, value)| match key {
+                    Some(key) => vec![column(key, ColumnKind::Equal, value.clone())],
+                    None => assignments(look, value),
+                })
+                .collect()
+        }
+        other => assignments(look, other),
+    }
+}
+
+/// A list with one value.
+pub fn single(value: Value) -> Value {
+    Value::List(Arc::from([value]))
+}

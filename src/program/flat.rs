@@ -1,0 +1,267 @@
+//! [`Flat`]: one function with everything it calls written out in order. Detectors read nothing else.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{Kv, Meant, Statement, Tree};
+use crate::facts::{Act, FnRef, Guard, Value};
+use crate::files::Span;
+use crate::rules::Meaning;
+
+/// A place in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Spot {
+    /// Index of the file.
+    pub file: u32,
+    /// Where in it.
+    pub span: Span,
+}
+
+/// A function, written out.
+#[derive(Debug)]
+pub struct Flat {
+    /// The function.
+    pub root: FnRef,
+    /// In order.
+    pub events: Vec<FlatEvent>,
+    /// Conditions that guards point into.
+    pub conds: Vec<FlatCond>,
+    /// What it returns, and when.
+    pub returns: Vec<(Value, Vec<Guard>)>,
+}
+
+/// A condition.
+#[derive(Debug, Clone)]
+pub struct FlatCond {
+    /// The tested value, in terms of the flat function.
+    pub value: Value,
+    /// Where.
+    pub at: Spot,
+}
+
+/// What an event means.
+#[derive(Debug, Clone, Default)]
+pub enum What {
+    /// Nothing known.
+    #[default]
+    Nothing,
+    /// A pack's row.
+    Meant(Arc<Meant>),
+    /// A statement on a database.
+    Statement(Arc<Statement>),
+    /// A command of a key-value store.
+    Kv(Arc<Kv>),
+    /// Outside work or a read, presumed by its name.
+    Presumed(Arc<Presumed>),
+}
+
+/// A call taken by its name.
+#[derive(Debug, Clone)]
+pub struct Presumed {
+    /// The name.
+    pub name: Arc<str>,
+    /// The name of its receiver.
+    pub owner: Option<Arc<str>>,
+    /// A read, not a write.
+    pub reads: bool,
+    /// Outside work whatever the receiver.
+    pub strong: bool,
+}
+
+/// An event of a flat function.
+#[derive(Debug, Clone)]
+pub struct FlatEvent {
+    /// Where.
+    pub at: Spot,
+    /// The calls that lead there, outermost first.
+    pub hops: Arc<[Spot]>,
+    /// What happens, in terms of the flat function.
+    pub act: Act,
+    /// What it means.
+    pub what: What,
+    /// What must hold.
+    pub guards: Vec<Guard>,
+    /// Events whose bodies it is in.
+    pub within: Vec<u32>,
+    /// The innermost loop's place, and whether it is endless.
+    pub in_loop: Option<(Spot, bool)>,
+    /// In the body of a `try` with handlers: the types caught, and whether all handlers throw again.
+    pub caught: Option<(Arc<[String]>, bool)>,
+    /// In a handler.
+    pub in_catch: bool,
+    /// In a `finally`.
+    pub in_finally: bool,
+    /// One past the last event before its result dies.
+    pub lives_to: u32,
+    /// The name its result is bound to.
+    pub bound: Option<Arc<str>>,
+    /// Nothing looks at its result.
+    pub dropped: bool,
+    /// It runs beside the caller: locks of the caller are not held.
+    pub detached: bool,
+    /// The function and event it comes from.
+    pub origin: (FnRef, u32),
+    /// Its callee's body follows.
+    pub inlined: bool,
+    /// What the inlined callee returns, and when.
+    pub returns: Vec<(Value, Vec<Guard>)>,
+}
+
+impl FlatEvent {
+    /// The pack's row, if it is of this meaning.
+    pub fn meant(&self, is: Meaning) -> Option<&Meant> {
+        match &self.what {
+            What::Meant(meant) if meant.is == is => Some(meant),
+            _ => None,
+        }
+    }
+
+    /// The statement, if it is one.
+    pub fn statement(&self) -> Option<&Statement> {
+        match &self.what {
+            What::Statement(statement) => Some(statement),
+            _ => None,
+        }
+    }
+
+    /// The store command, if it is one.
+    pub fn kv(&self) -> Option<&Kv> {
+        match &self.what {
+            What::Kv(kv) => Some(kv),
+            _ => None,
+        }
+    }
+
+    /// Callee and arguments of a call.
+    pub fn call(&self) -> Option<(&Value, &[(Option<Arc<str>>, Value)])> {
+        match &self.act {
+            Act::Call { callee, args, .. } => Some((callee, args)),
+            _ => None,
+        }
+    }
+}
+
+impl Flat {
+    /// Events a value depends on. Through calls that only compute it goes on to their arguments; at calls that read or
+    /// decide it stops.
+    pub fn depends(&self, value: &Value) -> HashSet<u32> {
+        let mut found = HashSet::new();
+        self.follow(value, &mut found, 0);
+        found
+    }
+
+    /// Events a guard depends on.
+    pub fn guard_depends(&self, guard: Guard) -> HashSet<u32> {
+        self.conds.get(guard.cond as usize).map(|cond| self.depends(&cond.value)).unwrap_or_default()
+    }
+
+    /// Events that any guard of an event depends on.
+    pub fn decided_by(&self, event: &FlatEvent) -> HashSet<u32> {
+        event.guards.iter().flat_map(|guard| self.guard_depends(*guard)).collect()
+    }
+
+    fn follow(&self, value: &Value, found: &mut HashSet<u32>, depth: u32) {
+        if depth > 24 {
+            return;
+        }
+        if let Value::Flat(index) = value {
+            if !found.insert(*index) {
+                return;
+            }
+            let Some(event) = self.events.get(*index as usize) else { return };
+            for (value, guards) in &event.returns {
+                self.follow(value, found, depth + 1);
+                for guard in guards {
+                    if let Some(cond) = self.conds.get(guard.cond as usize) {
+                        self.follow(&cond.value, found, depth + 1);
+                    }
+                }
+            }
+            let computes = match &event.what {
+                What::Nothing => !event.inlined,
+                What::Meant(meant) => matches!(
+                    meant.is,
+                    Meaning::Pass
+                        | Meaning::Pure
+                        | Meaning::Build
+                        | Meaning::Get
+                        | Meaning::Test
+                        | Meaning::Put
+                        | Meaning::Acquire
+                        | Meaning::Calls
+                        | Meaning::Transaction
+                ),
+                _ => false,
+            };
+            if computes && let Some((callee, args)) = event.call() {
+                if let Value::Member(receiver, _) = callee {
+                    self.follow(receiver, found, depth + 1);
+                }
+                for (_, arg) in args {
+                    self.follow(arg, found, depth + 1);
+                }
+            }
+            return;
+        }
+        for child in value.children() {
+            self.follow(child, found, depth + 1);
+        }
+    }
+
+    /// The value with this function's events replaced by the facts they come from, so that a [`Tree`] can tell its type.
+    pub fn plain(&self, value: &Value) -> Value {
+        plain(&self.events, value)
+    }
+
+    /// Whether anything tests, returns or passes on an event's result.
+    pub fn used(&self, index: u32) -> bool {
+        let tested = || self.conds.iter().any(|cond| self.depends(&cond.value).contains(&index));
+        let returned = || self.returns.iter().any(|(value, _)| self.depends(value).contains(&index));
+        let event = &self.events[index as usize];
+        !event.dropped && (tested() || returned()) || tested()
+    }
+}
+
+pub(super) fn plain(events: &[FlatEvent], value: &Value) -> Value {
+    value.map(&mut |part| match part {
+        Value::Flat(index) => events.get(*index as usize).map(|event| Value::Result(event.origin.0, event.origin.1)),
+        _ => None,
+    })
+}
+
+/// Access to the calls behind values, in a flat function or in facts.
+pub struct Look<'a> {
+    /// The tree.
+    pub tree: &'a Tree,
+    /// Events of the flat function so far.
+    pub events: &'a [FlatEvent],
+}
+
+impl Look<'_> {
+    /// Callee and arguments of the call a value is the result of.
+    pub fn call(&self, value: &Value) -> Option<(Value, Vec<(Option<Arc<str>>, Value)>)> {
+        match value {
+            Value::Flat(index) => {
+                let (callee, args) = self.events.get(*index as usize)?.call()?;
+                Some((callee.clone(), args.to_vec()))
+            }
+            Value::Result(function, index) => match &self.tree.facts(*function)?.events.get(*index as usize)?.act {
+                Act::Call { callee, args, .. } => Some((callee.clone(), args.clone())),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The meaning of the call a value is the result of.
+    pub fn meaning(&self, value: &Value, file: u32) -> Option<Arc<Meant>> {
+        if let Value::Flat(index) = value
+            && let What::Meant(meant) = &self.events.get(*index as usize)?.what
+        {
+            return Some(meant.clone());
+        }
+        let (callee, args) = self.call(value)?;
+        let callee = plain(self.events, &callee);
+        super::meaning(self.tree, &callee, &args, file).map(Arc::new)
+    }
+}

@@ -1,0 +1,696 @@
+//! Writes functions out: calls are replaced by what they do, callbacks run where they are called, and every event keeps
+//! the conditions and regions it is in.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+use super::bind::{Site, bind, chain};
+use super::flat::{Flat, FlatCond, FlatEvent, Look, Spot, What, plain};
+use super::{Tree, Ty};
+use crate::facts::{Act, Event, FnRef, Guard, Value};
+use crate::rules::Meaning;
+use crate::syntax::ExitKind;
+
+/// Calls are followed this deep.
+const DEEPEST: usize = 10;
+/// A flat function keeps at most this many events; what lies behind is not seen.
+const LONGEST: usize = 1500;
+/// A callee hands at most this many events to its caller.
+const HANDED: usize = 160;
+
+/// Flat functions, made once each.
+pub struct Flattener<'t> {
+    tree: &'t Tree,
+    made: Vec<Mutex<HashMap<FnRef, Arc<Flat>>>>,
+}
+
+impl<'t> Flattener<'t> {
+    /// A flattener over a tree.
+    pub fn new(tree: &'t Tree) -> Flattener<'t> {
+        Flattener { tree, made: (0..64).map(|_| Mutex::default()).collect() }
+    }
+
+    /// A function, written out.
+    pub fn flat(&self, function: FnRef) -> Arc<Flat> {
+        self.flat_under(function, &mut vec![])
+    }
+
+    fn flat_under(&self, function: FnRef, stack: &mut Vec<FnRef>) -> Arc<Flat> {
+        let shard = &self.made[(function.file as usize * 31 + function.func as usize) % self.made.len()];
+        if let Some(flat) = shard.lock().ok().and_then(|made| made.get(&function).cloned()) {
+            return flat;
+        }
+        stack.push(function);
+        let mut writer = Writer::new(self, function, stack);
+        writer.run();
+        let (events, conds, returns) = (writer.events, writer.conds, writer.returns);
+        let flat = Arc::new(Flat { root: function, events, conds, returns });
+        stack.pop();
+        // A function met again while it was being written out was left out of itself: only complete ones are kept.
+        if let Ok(mut made) = shard.lock() {
+            made.insert(function, flat.clone());
+        }
+        flat
+    }
+}
+
+struct Writer<'f, 't> {
+    flattener: &'f Flattener<'t>,
+    tree: &'t Tree,
+    root: FnRef,
+    stack: &'f mut Vec<FnRef>,
+    events: Vec<FlatEvent>,
+    conds: Vec<FlatCond>,
+    returns: Vec<(Value, Vec<Guard>)>,
+    results: Vec<Value>,
+    index_of: Vec<u32>,
+    /// Copied events that run when the body of a `with` ends: the `with`'s event of this function, its flat index, and they.
+    endings: Vec<(u32, Vec<FlatEvent>)>,
+}
+
+/// Everything around an inlined body.
+#[derive(Clone)]
+struct Around {
+    guards: Vec<Guard>,
+    within: Vec<u32>,
+    hops: Vec<Spot>,
+    in_loop: Option<(Spot, bool)>,
+    caught: Option<(Arc<[String]>, bool)>,
+    in_catch: bool,
+    in_finally: bool,
+    detached: bool,
+}
+
+impl<'f, 't> Writer<'f, 't> {
+    fn new(flattener: &'f Flattener<'t>, root: FnRef, stack: &'f mut Vec<FnRef>) -> Writer<'f, 't> {
+        Writer {
+            flattener,
+            tree: flattener.tree,
+            root,
+            stack,
+            events: vec![],
+            conds: vec![],
+            returns: vec![],
+            results: vec![],
+            index_of: vec![],
+            endings: vec![],
+        }
+    }
+
+    fn run(&mut self) {
+        let tree = self.tree;
+        let Some(facts) = tree.facts(self.root) else { return };
+        self.conds = facts
+            .conds
+            .iter()
+            .map(|cond| FlatCond { value: cond.value.clone(), at: Spot { file: self.root.file, span: cond.span } })
+            .collect();
+        let own_conds = self.conds.len();
+        for (number, event) in facts.events.iter().enumerate() {
+            self.close_withs(&event.within);
+            if self.events.len() >= LONGEST {
+                break;
+            }
+            self.own(number as u32, event);
+        }
+        self.close_withs(&[]);
+        // Conditions speak of results by now known.
+        for index in 0..own_conds {
+            let value = self.known(&self.conds[index].value.clone());
+            self.conds[index].value = value;
+        }
+        let end = self.events.len() as u32;
+        for flat in &mut self.events {
+            if flat.origin.0 == self.root {
+                let local = facts.events.get(flat.origin.1 as usize).map_or(0, |event| event.lives_to);
+                flat.lives_to = self.index_of.get(local as usize).copied().unwrap_or(end);
+            }
+        }
+        self.finish_chains();
+    }
+
+    /// Ends every `with` whose body the next event is no longer in.
+    fn close_withs(&mut self, within: &[u32]) {
+        while let Some((entered, _)) = self.endings.last() {
+            if within.contains(entered) {
+                return;
+            }
+            if let Some((_, events)) = self.endings.pop() {
+                self.events.extend(events);
+            }
+        }
+    }
+
+    fn known(&self, value: &Value) -> Value {
+        let root = self.root;
+        value.map(&mut |part| match part {
+            Value::Result(function, index) if *function == root => self.results.get(*index as usize).cloned(),
+            _ => None,
+        })
+    }
+
+    fn own(&mut self, number: u32, event: &Event) {
+        let facts = self.tree.facts(self.root);
+        let at = Spot { file: self.root.file, span: event.span };
+        let in_loop = event.in_loop.and_then(|index| {
+            let found = facts?.loops.get(index as usize)?;
+            Some((Spot { file: self.root.file, span: found.span }, found.endless))
+        });
+        let caught = event.in_try.and_then(|index| {
+            let found = facts?.tries.get(index as usize)?;
+            let types: Vec<String> = found
+                .catches
+                .iter()
+                .flat_map(|(types, _)| if types.is_empty() { vec!["*".to_owned()] } else { types.clone() })
+                .collect();
+            Some((Arc::from(types), found.catches.iter().all(|(_, throws)| *throws)))
+        });
+        let around = Around {
+            guards: event.guards.clone(),
+            within: event.within.iter().filter_map(|entered| self.index_of.get(*entered as usize).copied()).collect(),
+            hops: vec![],
+            in_loop,
+            caught,
+            in_catch: event.in_catch,
+            in_finally: event.in_finally,
+            detached: false,
+        };
+        let act = match &event.act {
+            Act::Call { callee, args, form, awaited } => Act::Call {
+                callee: self.known(callee),
+                args: args.iter().map(|(name, value)| (name.clone(), self.known(value))).collect(),
+                form: *form,
+                awaited: *awaited,
+            },
+            Act::Enter { value } => Act::Enter { value: self.known(value) },
+            Act::Write { place, value, op, if_null } => {
+                Act::Write { place: self.known(place), value: self.known(value), op: *op, if_null: *if_null }
+            }
+            Act::Delete { place } => Act::Delete { place: self.known(place) },
+            Act::Test { cond } => Act::Test { cond: *cond },
+            Act::Exit { kind, value } => Act::Exit { kind: *kind, value: self.known(value) },
+        };
+        if let Act::Exit { kind: ExitKind::Return, value } = &act {
+            self.returns.push((value.clone(), event.guards.clone()));
+        }
+        let index = self.events.len() as u32;
+        self.index_of.push(index);
+        self.results.push(Value::Flat(index));
+        self.events.push(FlatEvent {
+            at,
+            hops: Arc::from([]),
+            act,
+            what: What::Nothing,
+            guards: around.guards.clone(),
+            within: around.within.clone(),
+            in_loop: around.in_loop,
+            caught: around.caught.clone(),
+            in_catch: around.in_catch,
+            in_finally: around.in_finally,
+            lives_to: 0,
+            bound: event.bound.clone(),
+            dropped: event.dropped,
+            detached: false,
+            origin: (self.root, number),
+            inlined: false,
+            returns: vec![],
+        });
+        self.call(index, around, Some(number));
+        if let Some(value) = self.sole_return(index)
+            && let Some(result) = self.results.last_mut()
+        {
+            *result = value;
+        }
+    }
+
+    /// The one value an inlined call gives, where it always gives it.
+    fn sole_return(&self, index: u32) -> Option<Value> {
+        let event = &self.events[index as usize];
+        match &event.returns[..] {
+            [(value, guards)] if guards.len() <= event.guards.len() && *value != Value::Null && *value != Value::Unknown => {
+                Some(value.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Binds the call at `index` and writes out what it calls.
+    fn call(&mut self, index: u32, around: Around, own: Option<u32>) {
+        let (callee, args, awaited) = match &self.events[index as usize].act {
+            Act::Call { callee, args, awaited, .. } => (callee.clone(), args.clone(), *awaited),
+            Act::Enter { value } => {
+                let value = value.clone();
+                self.enter(index, &value, &around, own);
+                return;
+            }
+            _ => return,
+        };
+        let file = self.events[index as usize].origin.0.file;
+        let what = bind(&Look { tree: self.tree, events: &self.events }, &Site { callee: &callee, args: &args, file, awaited });
+        self.events[index as usize].what = what.clone();
+        if around.hops.len() >= DEEPEST || self.events.len() >= LONGEST {
+            return;
+        }
+        let inside = |within: &[u32]| {
+            let mut around = around.clone();
+            around.within.extend(within);
+            around.hops.push(self.events[index as usize].at);
+            around
+        };
+        match &what {
+            What::Meant(meant) => {
+                let body = meant.part("body").cloned();
+                match meant.is {
+                    Meaning::Entry | Meaning::Job => {}
+                    Meaning::Spawn => {
+                        let around = Around { detached: true, ..inside(&[]) };
+                        if let Some(body) = body {
+                            self.invoke(&body, &[], around, file, None);
+                        }
+                    }
+                    Meaning::Acquire | Meaning::Transaction | Meaning::Calls => {
+                        let around = inside(&[index]);
+                        match body {
+                            Some(body) => {
+                                self.invoke(&body, &[], around, file, Some(index));
+                            }
+                            None if meant.is == Meaning::Calls => self.callbacks(&args, &inside(&[]), file),
+                            None => {}
+                        }
+                    }
+                    Meaning::Pure | Meaning::Sleep => {}
+                    _ => self.callbacks(&args, &inside(&[]), file),
+                }
+            }
+            What::Statement(_) | What::Kv(_) => {}
+            What::Nothing | What::Presumed(_) => {
+                let around = inside(&[]);
+                if !self.invoke(&callee, &args, around.clone(), file, Some(index)) {
+                    self.callbacks(&args, &around, file);
+                }
+            }
+        }
+    }
+
+    /// Functions given to a call no one knows run there and then.
+    fn callbacks(&mut self, args: &[(Option<Arc<str>>, Value)], around: &Around, file: u32) {
+        for (_, value) in args {
+            if matches!(value, Value::Function(_)) {
+                self.invoke(value, &[], around.clone(), file, None);
+            }
+        }
+    }
+
+    fn enter(&mut self, index: u32, value: &Value, around: &Around, own: Option<u32>) {
+        let file = self.root.file;
+        let plain = plain(&self.events, value);
+        if let Ty::Instance(_) = self.tree.ty(&plain, file) {
+            self.class_with(index, value, around, own);
+        }
+    }
+
+    /// A context manager that is a class of the tree.
+    fn class_with(&mut self, index: u32, value: &Value, around: &Around, own: Option<u32>) {
+        let file = self.root.file;
+        let mut around = around.clone();
+        around.hops.push(self.events[index as usize].at);
+        for (enter, exit) in [("__enter__", "__exit__"), ("__aenter__", "__aexit__")] {
+            let method = |name: &str| Value::Member(Arc::new(value.clone()), name.into());
+            if self.invoke(&method(enter), &[], around.clone(), file, None) {
+                let start = self.events.len();
+                self.invoke(&method(exit), &[], around.clone(), file, None);
+                let ending = self.events.split_off(start);
+                if let Some(own) = own {
+                    self.endings.push((own, ending));
+                }
+                return;
+            }
+        }
+    }
+
+    /// Writes out the function a value names; false when it names none that can be followed.
+    fn invoke(
+        &mut self,
+        callee: &Value,
+        args: &[(Option<Arc<str>>, Value)],
+        around: Around,
+        file: u32,
+        result_of: Option<u32>,
+    ) -> bool {
+        let Some((target, receiver, bound)) = self.target(callee, file) else { return false };
+        if self.stack.contains(&target) || around.hops.len() >= DEEPEST {
+            return true;
+        }
+        let flat = self.flattener.flat_under(target, self.stack);
+        let all: Vec<(Option<Arc<str>>, Value)> =
+            bound.into_iter().map(|value| (None, value)).chain(args.iter().cloned()).collect();
+        self.copy(&flat, target, receiver, &all, &around, result_of);
+        true
+    }
+
+    /// The function a value names, with its receiver and arguments bound already.
+    fn target(&self, callee: &Value, file: u32) -> Option<(FnRef, Value, Vec<Value>)> {
+        if let Value::Function(function) = callee {
+            return Some((*function, Value::This(*function), vec![]));
+        }
+        let plain = plain(&self.events, callee);
+        match self.tree.ty(&plain, file) {
+            Ty::Function(function) => {
+                let receiver = match callee {
+                    Value::Member(of, _) => (**of).clone(),
+                    _ => Value::Unknown,
+                };
+                Some((function, receiver, vec![]))
+            }
+            _ => match callee {
+                // `partial(f, a)`, `f.bind(null, a)`: the function inside.
+                Value::Flat(index) => {
+                    let event = self.events.get(*index as usize)?;
+                    let meant = event.meant(Meaning::Pass)?;
+                    let inner = meant.part("of").cloned().unwrap_or_else(|| meant.receiver.clone());
+                    let (target, receiver, mut bound) = self.target(&inner, file)?;
+                    bound.extend(
+                        meant
+                            .part("with")
+                            .into_iter()
+                            .flat_map(|value| value.children().into_iter().cloned().collect::<Vec<_>>()),
+                    );
+                    Some((target, receiver, bound))
+                }
+                _ => None,
+            },
+        }
+    }
+
+    /// Copies what matters of a callee's flat form, in this function's terms.
+    fn copy(
+        &mut self,
+        flat: &Flat,
+        target: FnRef,
+        receiver: Value,
+        args: &[(Option<Arc<str>>, Value)],
+        around: &Around,
+        result_of: Option<u32>,
+    ) {
+        let first_cond = self.conds.len() as u32;
+        let mut map: Vec<Option<Value>> = vec![None; flat.events.len()];
+        let matter: Vec<bool> = flat.events.iter().map(matters).collect();
+        let mut handed = 0;
+        let subst = Subst { tree: self.tree, root: self.root, target, receiver, args };
+        let mut pending: Vec<(usize, u32)> = vec![];
+        let yields = flat
+            .events
+            .iter()
+            .position(|event| matches!(&event.act, Act::Exit { kind: ExitKind::Yield, .. }) && event.hops.is_empty());
+        let generator_with = yields.filter(|_| {
+            result_of.is_some_and(|index| self.events[index as usize].lives_to == 0 && self.entered(index))
+                && self.tree.function(target).is_some_and(|f| f.flags.is_generator)
+        });
+        let mut tail_from = None;
+        for cond in &flat.conds {
+            // Filled in below, when the results they speak of are known.
+            self.conds.push(FlatCond { value: cond.value.clone(), at: cond.at });
+        }
+        for (number, event) in flat.events.iter().enumerate() {
+            if generator_with == Some(number) {
+                tail_from = Some(self.events.len());
+            }
+            if !matter[number] || handed >= HANDED || self.events.len() >= LONGEST {
+                map[number] = Some(self.residue(&subst, event, &map));
+                continue;
+            }
+            handed += 1;
+            let index = self.events.len() as u32;
+            map[number] = Some(Value::Flat(index));
+            let act = subst.act(&event.act, &map, self);
+            let mut guards = around.guards.clone();
+            guards.extend(event.guards.iter().map(|guard| Guard { cond: guard.cond + first_cond, ..*guard }));
+            let mut within = around.within.clone();
+            within.extend(event.within.iter().filter_map(|entered| match map.get(*entered as usize)?.as_ref()? {
+                Value::Flat(index) => Some(*index),
+                _ => None,
+            }));
+            let mut hops = around.hops.clone();
+            hops.extend(event.hops.iter());
+            let changed = needs_binding(event, &act);
+            self.events.push(FlatEvent {
+                at: event.at,
+                hops: hops.clone().into(),
+                act,
+                what: self.what_of(&subst, event, &map),
+                guards: guards.clone(),
+                within: within.clone(),
+                in_loop: event.in_loop.or(around.in_loop),
+                caught: event.caught.clone().or_else(|| around.caught.clone()),
+                in_catch: event.in_catch || around.in_catch,
+                in_finally: event.in_finally || around.in_finally,
+                lives_to: 0,
+                bound: event.bound.clone(),
+                dropped: event.dropped,
+                detached: event.detached || around.detached,
+                origin: event.origin,
+                inlined: event.inlined,
+                returns: event
+                    .returns
+                    .iter()
+                    .map(|(value, guards)| {
+                        (
+                            subst.value(value, &map, self),
+                            guards.iter().map(|guard| Guard { cond: guard.cond + first_cond, ..*guard }).collect(),
+                        )
+                    })
+                    .collect(),
+            });
+            pending.push((number, index));
+            if changed && !event.inlined {
+                let deeper = Around {
+                    guards,
+                    within,
+                    hops,
+                    in_loop: event.in_loop.or(around.in_loop),
+                    caught: event.caught.clone().or_else(|| around.caught.clone()),
+                    in_catch: event.in_catch || around.in_catch,
+                    in_finally: event.in_finally || around.in_finally,
+                    detached: event.detached || around.detached,
+                };
+                self.call(index, deeper, None);
+                if let Some(value) = self.sole_return(index) {
+                    map[number] = Some(value);
+                }
+            }
+        }
+        for (number, index) in pending {
+            let lives_to = flat.events[number].lives_to as usize;
+            let end = map.iter().skip(lives_to).find_map(|value| match value {
+                Some(Value::Flat(index)) => Some(*index),
+                _ => None,
+            });
+            self.events[index as usize].lives_to = end.unwrap_or(self.events.len() as u32);
+        }
+        for (offset, cond) in flat.conds.iter().enumerate() {
+            let value = subst.value(&cond.value, &map, self);
+            self.conds[first_cond as usize + offset].value = value;
+        }
+        if let Some(index) = result_of {
+            let returns = flat
+                .returns
+                .iter()
+                .map(|(value, guards)| {
+                    let mut all = around.guards.clone();
+                    all.extend(guards.iter().map(|guard| Guard { cond: guard.cond + first_cond, ..*guard }));
+                    (subst.value(value, &map, self), all)
+                })
+                .collect();
+            let event = &mut self.events[index as usize];
+            event.returns = returns;
+            event.inlined = true;
+            if let Some(from) = tail_from {
+                let own = event.origin.1;
+                let ending = self.events.split_off(from);
+                self.endings.push((own, ending));
+            }
+        }
+    }
+
+    /// Whether a `with` enters the result of this event.
+    fn entered(&self, index: u32) -> bool {
+        let (function, number) = self.events[index as usize].origin;
+        function == self.root
+            && self.tree.facts(function).is_some_and(|facts| facts.events.iter().any(|event| event.within.contains(&number)))
+    }
+
+    /// What is left of an event that is not copied: what its result depends on.
+    fn residue(&self, subst: &Subst<'_, '_>, event: &FlatEvent, map: &[Option<Value>]) -> Value {
+        match &event.returns[..] {
+            [(value, _)] => return subst.value(value, map, self),
+            [] => {}
+            several => {
+                return Value::one_of(several.iter().map(|(value, _)| subst.value(value, map, self)));
+            }
+        }
+        let Some((callee, args)) = event.call() else { return Value::Unknown };
+        let mut parts: Vec<Value> = vec![];
+        if let Value::Member(receiver, _) = callee {
+            parts.push(subst.value(receiver, map, self));
+        }
+        parts.extend(args.iter().take(4).map(|(_, value)| subst.value(value, map, self)));
+        Value::Mix(parts.into()).bounded()
+    }
+
+    fn what_of(&self, subst: &Subst<'_, '_>, event: &FlatEvent, map: &[Option<Value>]) -> What {
+        let value = |value: &Value| subst.value(value, map, self);
+        match &event.what {
+            What::Meant(meant) => {
+                let mut meant = (**meant).clone();
+                meant.receiver = value(&meant.receiver);
+                meant.parts.iter_mut().for_each(|(_, part)| *part = value(part));
+                What::Meant(Arc::new(meant))
+            }
+            What::Statement(statement) => {
+                let mut statement = (**statement).clone();
+                statement.sets.iter_mut().chain(&mut statement.wheres).for_each(|column| column.value = value(&column.value));
+                statement.entity = statement.entity.as_ref().map(value);
+                What::Statement(Arc::new(statement))
+            }
+            What::Kv(kv) => {
+                let mut kv = (**kv).clone();
+                kv.key = value(&kv.key);
+                kv.value = value(&kv.value);
+                kv.ttl = kv.ttl.as_ref().map(value);
+                What::Kv(Arc::new(kv))
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// Builders' last steps become the statements they stand for.
+    fn finish_chains(&mut self) {
+        let mut consumed: HashSet<u32> = HashSet::new();
+        for event in &self.events {
+            if let Some((callee, args)) = event.call() {
+                if let Value::Member(receiver, _) = callee {
+                    consumed.extend(receiver.options().into_iter().filter_map(flat_index));
+                }
+                let takes = matches!(event.what, What::Statement(_))
+                    || event.meant(Meaning::Build).is_some()
+                    || event.meant(Meaning::Sql).is_some();
+                if takes {
+                    consumed.extend(args.iter().filter_map(|(_, value)| flat_index(value)));
+                }
+            }
+        }
+        for index in 0..self.events.len() as u32 {
+            let event = &self.events[index as usize];
+            let Some(meant) = event.meant(Meaning::Build) else { continue };
+            if consumed.contains(&index) || meant.part("arg").is_some() {
+                continue;
+            }
+            let statement = chain(&Look { tree: self.tree, events: &self.events }, &Value::Flat(index), event.origin.0.file);
+            if statement.table.is_some() || !statement.wheres.is_empty() || !statement.sets.is_empty() {
+                self.events[index as usize].what = What::Statement(Arc::new(statement));
+            }
+        }
+    }
+}
+
+fn flat_index(value: &Value) -> Option<u32> {
+    match value {
+        Value::Flat(index) => Some(*index),
+        _ => None,
+    }
+}
+
+/// Whether a caller needs to see an event of its callee.
+fn matters(event: &FlatEvent) -> bool {
+    match (&event.what, &event.act) {
+        (What::Meant(meant), _) => !matches!(meant.is, Meaning::Pure),
+        (What::Statement(_) | What::Kv(_) | What::Presumed(_), _) => true,
+        (What::Nothing, Act::Write { place, .. } | Act::Delete { place }) => place.any(&|part| {
+            matches!(
+                part,
+                Value::Module(..) | Value::This(_) | Value::Captured(..) | Value::Global(_) | Value::Param(..) | Value::Flat(_)
+            )
+        }),
+        (What::Nothing, Act::Call { callee, .. }) => {
+            !event.inlined && (callee.any(&|part| matches!(part, Value::Param(..) | Value::This(_) | Value::Captured(..))))
+                || event.returns.len() > 1
+        }
+        (What::Nothing, Act::Enter { .. }) => true,
+        _ => false,
+    }
+}
+
+/// Whether the substitution may have made more of a call known.
+fn needs_binding(event: &FlatEvent, act: &Act) -> bool {
+    match (&event.act, act) {
+        (Act::Call { callee: before, args: args_before, .. }, Act::Call { callee, args, .. }) => {
+            let open = matches!(event.what, What::Nothing | What::Presumed(_))
+                || matches!(&event.what, What::Meant(meant) if !meant.sure || meant.part("body").is_some() || meant.is == Meaning::Acquire)
+                || matches!(&event.what, What::Statement(statement) if !statement.sure)
+                || matches!(&event.what, What::Kv(kv) if !kv.sure);
+            open && (before != callee || args_before != args)
+        }
+        _ => false,
+    }
+}
+
+/// A callee's values in its caller's terms.
+struct Subst<'a, 't> {
+    tree: &'t Tree,
+    root: FnRef,
+    target: FnRef,
+    receiver: Value,
+    args: &'a [(Option<Arc<str>>, Value)],
+}
+
+impl Subst<'_, '_> {
+    fn value(&self, value: &Value, map: &[Option<Value>], writer: &Writer<'_, '_>) -> Value {
+        value
+            .map(&mut |part| match part {
+                Value::Flat(index) => Some(map.get(*index as usize).cloned().flatten().unwrap_or_default()),
+                Value::Param(function, index) if *function == self.target => {
+                    let value = self.argument(*index);
+                    Some(value.unwrap_or_else(|| part.clone()))
+                }
+                Value::This(function) if *function == self.target && !matches!(self.receiver, Value::Unknown) => {
+                    Some(self.receiver.clone())
+                }
+                Value::Captured(function, name) if *function == self.root => {
+                    let known = self.tree.facts(self.root)?.locals.get(name)?;
+                    (!known.any(&|inner| inner == part)).then(|| writer.known(known))
+                }
+                _ => None,
+            })
+            .bounded()
+    }
+
+    fn argument(&self, index: u32) -> Option<Value> {
+        let function = self.tree.function(self.target)?;
+        let param = function.params.get(index as usize)?;
+        if let crate::syntax::Target::Name(name, _) = &param.target
+            && let Some((_, value)) = self.args.iter().find(|(known, _)| known.as_deref() == Some(name))
+        {
+            return Some(value.clone());
+        }
+        self.args.iter().filter(|(name, _)| name.is_none()).nth(index as usize).map(|(_, value)| value.clone())
+    }
+
+    fn act(&self, act: &Act, map: &[Option<Value>], writer: &Writer<'_, '_>) -> Act {
+        let value = |value: &Value| self.value(value, map, writer);
+        match act {
+            Act::Call { callee, args, form, awaited } => Act::Call {
+                callee: value(callee),
+                args: args.iter().map(|(name, arg)| (name.clone(), value(arg))).collect(),
+                form: *form,
+                awaited: *awaited,
+            },
+            Act::Enter { value: entered } => Act::Enter { value: value(entered) },
+            Act::Write { place, value: written, op, if_null } => {
+                Act::Write { place: value(place), value: value(written), op: *op, if_null: *if_null }
+            }
+            Act::Delete { place } => Act::Delete { place: value(place) },
+            Act::Test { cond } => Act::Test { cond: *cond },
+            Act::Exit { kind, value: given } => Act::Exit { kind: *kind, value: value(given) },
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Binds calls to the rows of packs: what a call means, and where the parts of its meaning stand.
+
+use std::sync::Arc;
+
+use super::{Tree, Ty};
+use crate::facts::Value;
+use crate::rules::{CallRow, Meaning, Part, Pick, Row, Selector, Want};
+
+/// Arguments of a call, with their keywords.
+pub type Args = [(Option<Arc<str>>, Value)];
+
+/// A call that a pack knows.
+#[derive(Debug, Clone)]
+pub struct Meant {
+    /// What it means.
+    pub is: Meaning,
+    /// The parts of its meaning.
+    pub parts: Vec<(Arc<str>, Value)>,
+    /// False where the receiver was taken by its looks.
+    pub sure: bool,
+    /// The receiver.
+    pub receiver: Value,
+    /// What the receiver is.
+    pub receiver_ty: Ty,
+    /// The pack's library.
+    pub library: Arc<str>,
+    /// The path that matched.
+    pub path: Arc<str>,
+}
+
+impl Meant {
+    /// A part of the meaning.
+    pub fn part(&self, name: &str) -> Option<&Value> {
+        self.parts.iter().find(|(known, _)| &**known == name).map(|(_, value)| value)
+    }
+
+    /// A part that is a text.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.part(name).and_then(Value::text)
+    }
+
+    /// Whether a flag is set.
+    pub fn flag(&self, name: &str) -> bool {
+        self.part(name).is_some_and(|value| !matches!(value, Value::Bool(false) | Value::Null))
+    }
+}
+
+/// What a call means; `None` when no pack knows it.
+pub fn meaning(tree: &Tree, callee: &Value, args: &Args, file: u32) -> Option<Meant> {
+    let ty = tree.ty(callee, file);
+    let packs = tree.packs(file);
+    let (receiver, method) = match callee {
+        Value::Member(of, name) => ((**of).clone(), Some(name.clone())),
+        _ => (Value::Unknown, None),
+    };
+    let call = Site { tree, receiver: &receiver, args };
+    if let Ty::Lib { path, sure, .. } = &ty {
+        for row in packs.rows(path).chain(packs.rows(&format!("{path}()"))) {
+            if call.holds(row.call) {
+                return Some(call.meant(row, *sure, path, file));
+            }
+        }
+        // A method this type is not known to have: only what any value has.
+        if *sure && path.contains(':') {
+            let any =
+                packs.rows_of_method(method.as_deref()?).find(|row| row.call.is == Meaning::Pass && call.holds(row.call))?;
+            return Some(call.meant(any, true, path, file));
+        }
+    }
+    if matches!(ty, Ty::Function(_) | Ty::Class(_)) {
+        return None;
+    }
+    let method = method?;
+    packs.rows_of_method(&method).find(|row| call.holds(row.call)).map(|row| call.meant(row, false, &method, file))
+}
+
+/// What a decorator means, with the function it decorates as a last resort for `handler` and `body`.
+pub fn decorator(tree: &Tree, value: &Value, file: u32) -> Option<Meant> {
+    match value {
+        Value::Result(function, index) => {
+            let event = tree.facts(*function)?.events.get(*index as usize)?;
+            match &event.act {
+                crate::facts::Act::Call { callee, args, .. } => meaning(tree, callee, args, file),
+                _ => None,
+            }
+        }
+        other => meaning(tree, other, &[], file),
+    }
+}
+
+struct Site<'a> {
+    tree: &'a Tree,
+    receiver: &'a Value,
+    args: &'a Args,
+}
+
+impl Site<'_> {
+    fn holds(&self, row: &CallRow) -> bool {
+        row.when.iter().all(|(selector, want)| {
+            let found = self.pick(selector).map(|value| self.tree.settled(&value));
+            match want {
+                Want::Present(present) => {
+                    let there = !matches!(found, None | Some(Value::Null | Value::Bool(false)));
+                    there == *present
+                }
+                Want::Text(text) => self.is_text(found.as_ref(), text),
+                Want::OneOf(texts) => texts.iter().any(|text| self.is_text(found.as_ref(), text)),
+            }
+        })
+    }
+
+    fn is_text(&self, found: Option<&Value>, text: &str) -> bool {
+        match found {
+            Some(Value::Number(number)) => text.parse::<f64>().is_ok_and(|wanted| wanted == *number),
+            Some(value) => {
+                value.text().or_else(|| self.tree.name_of(value)).is_some_and(|known| known.eq_ignore_ascii_case(text))
+            }
+            None => false,
+        }
+    }
+
+    fn meant(&self, row: Row<'_>, sure: bool, path: &str, file: u32) -> Meant {
+        let parts = row
+            .call
+            .with
+            .iter()
+            .filter_map(|(name, part)| {
+                let value = match part {
+                    Part::Flag(flag) => Value::Bool(*flag),
+                    Part::Number(number) => Value::Number(*number),
+                    Part::At(selector) => self.pick(selector)?,
+                };
+                Some((Arc::from(name.as_str()), value))
+            })
+            .collect();
+        Meant {
+            is: row.call.is,
+            parts,
+            sure,
+            receiver: self.receiver.clone(),
+            receiver_ty: self.tree.ty(self.receiver, file),
+            library: row.pack.library.name.as_str().into(),
+            path: path.into(),
+        }
+    }
+
+    fn pick(&self, selector: &Selector) -> Option<Value> {
+        selector.options.iter().find_map(|pick| self.pick_one(pick))
+    }
+
+    fn positional(&self) -> impl Iterator<Item = &Value> {
+        self.args.iter().filter(|(name, _)| name.is_none()).map(|(_, value)| value)
+    }
+
+    fn pick_one(&self, pick: &Pick) -> Option<Value> {
+        match pick {
+            Pick::Arg(index, keys) => self.inside(self.positional().nth(*index)?, keys),
+            Pick::Keyword(name, keys) => {
+                let found = self.args.iter().find(|(known, _)| known.as_deref() == Some(name))?;
+                self.inside(&found.1, keys)
+            }
+            Pick::Receiver(keys) => self.inside(self.receiver, keys),
+            Pick::Owner => self.tree.name_of(self.receiver).map(|name| Value::Text(name.into())),
+            Pick::Flag(flag) => self.flag_at(flag).map(|_| Value::Bool(true)),
+            Pick::After(flag) => self.positional().nth(self.flag_at(flag)? + 1).cloned(),
+            Pick::Last => self.positional().last().cloned(),
+            Pick::Rest => Some(Value::List(self.positional().cloned().collect())),
+            Pick::Keywords => {
+                let entries: Vec<_> = self.args.iter().filter_map(|(name, value)| Some((name.clone()?, value.clone()))).collect();
+                (!entries.is_empty()).then(|| Value::Object(None, entries.into()))
+            }
+            Pick::Constant(text) => Some(Value::Text(text.as_str().into())),
+        }
+    }
+
+    fn flag_at(&self, flag: &str) -> Option<usize> {
+        self.positional().position(|value| matches!(value, Value::Text(text) if text.eq_ignore_ascii_case(flag)))
+    }
+
+    fn inside(&self, value: &Value, keys: &[String]) -> Option<Value> {
+        let mut value = value.clone();
+        for key in keys {
+            if let Value::Object(..) = self.tree.settled(&value) {
+                value = self.tree.settled(&value).entry(key)?.clone();
+            } else if matches!(value, Value::Text(_) | Value::Number(_) | Value::Null | Value::Function(_) | Value::List(_)) {
+                return None;
+            } else {
+                // Options that are not visible: the part may be there.
+                return None;
+            }
+        }
+        Some(value)
+    }
+}

@@ -1,0 +1,528 @@
+//! SQL text to [`Statement`]s. It must not know which client runs the text.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    self, AssignmentTarget, BinaryOperator, Expr, FromTable, FunctionArguments, ObjectName, Query, SelectItem, SetExpr,
+    TableFactor, TableObject, TableWithJoins,
+};
+use sqlparser::dialect::{Dialect, GenericDialect, MySqlDialect, PostgreSqlDialect, SQLiteDialect};
+use sqlparser::parser::Parser;
+
+use super::statement::{Column, ColumnKind, Op, Statement, column_key, is_version, table_key};
+use crate::facts::{Piece, Value};
+use crate::rules::{FunctionKind, Idioms};
+
+/// Names that stand for values put into the text.
+const HOLE: &str = "lockcheck_hole_";
+
+/// The statements of an SQL text; empty where it is not SQL or cannot be read.
+pub fn statements(text: &Value, values: Option<&Value>, idioms: &Idioms) -> Vec<Statement> {
+    let mut holes = vec![];
+    let Some(raw) = with_holes(text, &mut holes) else { return vec![] };
+    if !looks_like_sql(&raw) {
+        return vec![];
+    }
+    let params = Params { holes, values: values.cloned().unwrap_or_default() };
+    let text = without_placeholders(&raw);
+    match parse(&text) {
+        Some(parsed) => parsed.iter().map(|statement| params.statement(statement, &raw, idioms)).collect(),
+        None => by_words(&raw, idioms).into_iter().collect(),
+    }
+}
+
+/// Whether a text begins like an SQL statement.
+pub fn looks_like_sql(text: &str) -> bool {
+    const STARTS: &[&str] = &[
+        "select",
+        "insert",
+        "update",
+        "delete",
+        "with",
+        "merge",
+        "replace",
+        "begin",
+        "start transaction",
+        "commit",
+        "rollback",
+        "lock table",
+        "end",
+    ];
+    let start = skip_comments(text);
+    let lower: String = start.chars().take(24).flat_map(char::to_lowercase).collect();
+    STARTS.iter().any(|word| {
+        lower.strip_prefix(word).is_some_and(|rest| {
+            rest.is_empty() || rest.starts_with(|letter: char| letter.is_whitespace() || letter == ';' || letter == '(')
+        })
+    }) && (lower.starts_with("select") || !matches!(lower.trim_end_matches(';').trim(), "delete" | "update" | "insert" | "end"))
+}
+
+fn skip_comments(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while let Some(line) = rest.strip_prefix("--") {
+        rest = line.split_once('\n').map_or("", |(_, after)| after).trim_start();
+    }
+    rest
+}
+
+/// Parses with the first dialect that can.
+pub(super) fn parse(text: &str) -> Option<Vec<ast::Statement>> {
+    let dialects: [&dyn Dialect; 4] = [&PostgreSqlDialect {}, &GenericDialect {}, &MySqlDialect {}, &SQLiteDialect {}];
+    dialects.iter().find_map(|dialect| Parser::parse_sql(*dialect, text).ok())
+}
+
+/// The text with a name for each value put into it.
+fn with_holes(text: &Value, holes: &mut Vec<Value>) -> Option<String> {
+    match text {
+        Value::Text(text) => Some(text.to_string()),
+        Value::Template(pieces) => {
+            let mut whole = String::new();
+            for piece in pieces.iter() {
+                match piece {
+                    Piece::Text(text) => whole.push_str(text),
+                    Piece::Value(value) => match with_holes(value, holes) {
+                        Some(text) => whole.push_str(&text),
+                        None => {
+                            whole.push_str(&format!("{HOLE}{}", holes.len()));
+                            holes.push(value.clone());
+                        }
+                    },
+                }
+            }
+            Some(whole)
+        }
+        Value::Op(crate::syntax::BinaryOp::Add, pair) => {
+            let left = with_holes(&pair[0], holes);
+            let right = with_holes(&pair[1], holes);
+            (left.is_some() || right.is_some()).then(|| left.unwrap_or_default() + &right.unwrap_or_default())
+        }
+        Value::Any(options) => options.iter().find_map(|option| with_holes(option, holes)),
+        _ => None,
+    }
+}
+
+/// Python's `%s` and `%(name)s` as `?`, which every dialect here reads.
+fn without_placeholders(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        let after = &rest[at + 1..];
+        if let Some(tail) = after.strip_prefix('s') {
+            out.push('?');
+            rest = tail;
+        } else if after.starts_with('(')
+            && let Some(end) = after.find(")s")
+        {
+            out.push('?');
+            rest = &after[end + 2..];
+        } else {
+            out.push('%');
+            rest = after;
+        }
+    }
+    out + rest
+}
+
+/// What can be told of SQL that does not parse.
+fn by_words(text: &str, idioms: &Idioms) -> Option<Statement> {
+    let lower = skip_comments(text).to_lowercase();
+    let op = match lower.split_whitespace().next()? {
+        "begin" | "start" => Op::Begin,
+        "commit" | "end" => Op::Commit,
+        "rollback" => Op::Rollback,
+        "select" => Op::Select,
+        "insert" | "replace" => Op::Insert,
+        "update" => Op::Update,
+        "delete" => Op::Delete,
+        _ => Op::Other,
+    };
+    let mut statement = Statement::new(op);
+    statement.row_lock = lower.contains("for update");
+    statement.conflict = lower.contains("on conflict") || lower.contains("on duplicate key") || lower.contains("insert ignore");
+    statement.returning = lower.contains("returning");
+    statement.sure = false;
+    lock_of(&mut statement, &lower, idioms);
+    Some(statement)
+}
+
+fn lock_of(statement: &mut Statement, text: &str, idioms: &Idioms) {
+    if let Some(function) = idioms.lock_function(text) {
+        statement.op = match function.is {
+            FunctionKind::SessionLock => Op::SessionLock,
+            FunctionKind::SessionUnlock => Op::SessionUnlock,
+            FunctionKind::TransactionLock => Op::TransactionLock,
+            FunctionKind::Other => statement.op,
+        };
+        statement.tries = function.tries;
+    }
+}
+
+struct Params {
+    holes: Vec<Value>,
+    values: Value,
+}
+
+impl Params {
+    fn statement(&self, parsed: &ast::Statement, text: &str, idioms: &Idioms) -> Statement {
+        let mut next = 0;
+        match parsed {
+            ast::Statement::Insert(insert) => {
+                let mut statement = Statement::new(if insert.replace_into { Op::Upsert } else { Op::Insert });
+                if let TableObject::TableName(name) = &insert.table {
+                    statement.table = Some(self.table(name));
+                }
+                statement.conflict = insert.on.is_some() || insert.ignore || insert.or.is_some();
+                if matches!(&insert.on, Some(ast::OnInsert::DuplicateKeyUpdate(_)))
+                    || matches!(&insert.on, Some(ast::OnInsert::OnConflict(conflict)) if matches!(conflict.action, ast::OnConflictAction::DoUpdate(_)))
+                {
+                    statement.op = Op::Upsert;
+                }
+                if let Some(ast::OnInsert::OnConflict(conflict)) = &insert.on
+                    && let ast::OnConflictAction::DoUpdate(update) = &conflict.action
+                    && let Some(selection) = &update.selection
+                {
+                    self.wheres(selection, &mut statement, &mut next);
+                }
+                statement.returning = insert.returning.is_some();
+                let row = insert.source.as_deref().and_then(first_row);
+                for (index, column) in insert.columns.iter().enumerate() {
+                    let value = row.and_then(|row| row.get(index)).map_or(Value::Unknown, |expr| self.value(expr, &mut next));
+                    statement.sets.push(Column { name: column_key(&last_part(column)), kind: kind_of(&value), value });
+                }
+                statement.subquery = insert.source.as_deref().is_some_and(|source| row.is_none() && guards(source));
+                statement
+            }
+            ast::Statement::Update(update) => {
+                let mut statement = Statement::new(Op::Update);
+                statement.table = self.table_of(&update.table);
+                for assignment in &update.assignments {
+                    let names = match &assignment.target {
+                        AssignmentTarget::ColumnName(name) => vec![last_part(name)],
+                        AssignmentTarget::Tuple(names) => names.iter().map(last_part).collect(),
+                    };
+                    for name in names {
+                        let key = column_key(&name);
+                        let relative = mentions(&assignment.value, &key) && !is_version(&name);
+                        let value = self.value(&assignment.value, &mut next);
+                        let kind = if relative || (is_version(&name) && mentions(&assignment.value, &key)) {
+                            ColumnKind::Relative
+                        } else {
+                            kind_of(&value)
+                        };
+                        statement.sets.push(Column { name: key, kind, value });
+                    }
+                }
+                if let Some(selection) = &update.selection {
+                    self.wheres(selection, &mut statement, &mut next);
+                }
+                statement.returning = update.returning.is_some();
+                statement
+            }
+            ast::Statement::Delete(delete) => {
+                let mut statement = Statement::new(Op::Delete);
+                let (FromTable::WithFromKeyword(tables) | FromTable::WithoutKeyword(tables)) = &delete.from;
+                statement.table = tables.first().and_then(|table| self.table_of(table));
+                if let Some(selection) = &delete.selection {
+                    self.wheres(selection, &mut statement, &mut next);
+                }
+                statement.returning = delete.returning.is_some();
+                statement
+            }
+            ast::Statement::Query(query) => self.query(query, text, idioms, &mut next),
+            ast::Statement::StartTransaction { .. } => Statement::new(Op::Begin),
+            ast::Statement::Commit { .. } => Statement::new(Op::Commit),
+            ast::Statement::Rollback { .. } => Statement::new(Op::Rollback),
+            _ => {
+                let mut statement = Statement::new(Op::Other);
+                lock_of(&mut statement, text, idioms);
+                statement
+            }
+        }
+    }
+
+    fn query(&self, query: &Query, text: &str, idioms: &Idioms, next: &mut usize) -> Statement {
+        // A data-changing statement in WITH is the statement that matters.
+        let changing = query.with.iter().flat_map(|with| &with.cte_tables).find_map(|cte| match &*cte.query.body {
+            SetExpr::Update(inner) | SetExpr::Insert(inner) | SetExpr::Delete(inner) => Some(inner),
+            _ => None,
+        });
+        let body = match &*query.body {
+            SetExpr::Update(inner) | SetExpr::Insert(inner) | SetExpr::Delete(inner) => Some(inner),
+            _ => None,
+        };
+        if let Some(inner) = changing.or(body) {
+            let mut statement = self.statement(inner, text, idioms);
+            statement.subquery |= query.with.is_some();
+            statement.returning = true;
+            return statement;
+        }
+        let mut statement = Statement::new(Op::Select);
+        statement.row_lock = !query.locks.is_empty();
+        if let SetExpr::Select(select) = &*query.body {
+            statement.table = select.from.first().and_then(|table| self.table_of(table));
+            for item in &select.projection {
+                if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item
+                    && let Some(name) = function_name(expr)
+                {
+                    statement.counts |= name == "count";
+                    statement.max |= name == "max";
+                }
+                if let SelectItem::UnnamedExpr(Expr::Exists { .. })
+                | SelectItem::ExprWithAlias { expr: Expr::Exists { .. }, .. } = item
+                {
+                    statement.counts = true;
+                }
+            }
+            if let Some(selection) = &select.selection {
+                self.wheres(selection, &mut statement, next);
+            }
+        }
+        lock_of(&mut statement, text, idioms);
+        statement
+    }
+
+    fn table(&self, name: &ObjectName) -> String {
+        let last = last_part(name);
+        match last.strip_prefix(HOLE).and_then(|index| index.parse::<usize>().ok()).and_then(|index| self.holes.get(index)) {
+            Some(value) => value.text().map_or(last.clone(), |text| table_key(&text)),
+            None => table_key(&last),
+        }
+    }
+
+    fn table_of(&self, table: &TableWithJoins) -> Option<String> {
+        match &table.relation {
+            TableFactor::Table { name, .. } => Some(self.table(name)),
+            _ => None,
+        }
+    }
+
+    fn wheres(&self, expr: &Expr, statement: &mut Statement, next: &mut usize) {
+        match expr {
+            Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right } => {
+                self.wheres(left, statement, next);
+                self.wheres(right, statement, next);
+            }
+            Expr::Nested(inner) => self.wheres(inner, statement, next),
+            Expr::UnaryOp { expr, .. } => self.wheres(expr, statement, next),
+            Expr::Exists { .. } => statement.subquery = true,
+            Expr::BinaryOp { left, op, right } => {
+                let (column, other) = match (column_of(left), column_of(right)) {
+                    (Some(name), _) => (name, right),
+                    (None, Some(name)) => (name, left),
+                    (None, None) => {
+                        self.value(left, next);
+                        self.value(right, next);
+                        return;
+                    }
+                };
+                let value = self.value(other, next);
+                let kind = match op {
+                    BinaryOperator::Eq => kind_of(&value),
+                    _ => ColumnKind::Compared,
+                };
+                statement.wheres.push(Column { name: column_key(&column), kind, value });
+            }
+            Expr::IsNull(inner)
+            | Expr::IsNotNull(inner)
+            | Expr::IsTrue(inner)
+            | Expr::IsFalse(inner)
+            | Expr::IsNotTrue(inner) => {
+                if let Some(name) = column_of(inner) {
+                    statement.wheres.push(Column { name: column_key(&name), kind: ColumnKind::Compared, value: Value::Null });
+                }
+            }
+            Expr::In { expr, target, .. } => {
+                let value = match target {
+                    ast::InTarget::List(list) => Value::List(list.iter().map(|item| self.value(item, next)).collect()),
+                    ast::InTarget::Subquery(_) => {
+                        statement.subquery = true;
+                        Value::Unknown
+                    }
+                    _ => Value::Unknown,
+                };
+                if let Some(name) = column_of(expr) {
+                    statement.wheres.push(Column { name: column_key(&name), kind: ColumnKind::Compared, value });
+                }
+            }
+            Expr::Between { expr, low, high, .. } => {
+                self.value(low, next);
+                self.value(high, next);
+                if let Some(name) = column_of(expr) {
+                    statement.wheres.push(Column { name: column_key(&name), kind: ColumnKind::Compared, value: Value::Unknown });
+                }
+            }
+            other => {
+                if let Some(name) = column_of(other) {
+                    statement.wheres.push(Column {
+                        name: column_key(&name),
+                        kind: ColumnKind::Constant,
+                        value: Value::Bool(true),
+                    });
+                }
+            }
+        }
+    }
+
+    /// The value an expression stands for; placeholders without a number take the next one.
+    fn value(&self, expr: &Expr, next: &mut usize) -> Value {
+        match expr {
+            Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => self.value(inner, next),
+            Expr::Value(value) => match &value.value {
+                ast::Value::Number(text, _) => text.parse().map_or(Value::Unknown, Value::Number),
+                ast::Value::SingleQuotedString(text) => Value::Text(text.as_str().into()),
+                ast::Value::Boolean(truth) => Value::Bool(*truth),
+                ast::Value::Null => Value::Null,
+                ast::Value::Placeholder(name) => self.param(name, next),
+                _ => Value::Unknown,
+            },
+            Expr::Identifier(name) => self.hole(&name.value),
+            Expr::BinaryOp { left, right, .. } => {
+                let (left, right) = (self.value(left, next), self.value(right, next));
+                Value::Mix([left, right].into())
+            }
+            Expr::Function(function) => {
+                let mut parts = vec![];
+                if let FunctionArguments::List(list) = &function.args {
+                    for argument in &list.args {
+                        if let ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) = argument {
+                            parts.push(self.value(expr, next));
+                        }
+                    }
+                }
+                Value::Mix(parts.into())
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    fn hole(&self, name: &str) -> Value {
+        name.strip_prefix(HOLE)
+            .and_then(|index| index.parse::<usize>().ok())
+            .and_then(|index| self.holes.get(index).cloned())
+            .unwrap_or(Value::Unknown)
+    }
+
+    fn param(&self, name: &str, next: &mut usize) -> Value {
+        let index = match name.trim_start_matches(['$', '?', '@']).parse::<usize>() {
+            Ok(number) if number > 0 => number - 1,
+            _ => match name.strip_prefix([':', '@', '$']).filter(|rest| !rest.is_empty()) {
+                Some(key) => return self.values.entry(key).cloned().unwrap_or(Value::Unknown),
+                None => {
+                    *next += 1;
+                    *next - 1
+                }
+            },
+        };
+        match &self.values {
+            Value::List(values) => values.get(index).cloned().unwrap_or(Value::Unknown),
+            Value::Unknown => Value::Unknown,
+            Value::Object(..) => Value::Unknown,
+            other => Value::Mix([other.clone()].into()),
+        }
+    }
+}
+
+fn kind_of(value: &Value) -> ColumnKind {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => ColumnKind::Constant,
+        _ => ColumnKind::Equal,
+    }
+}
+
+fn first_row(query: &Query) -> Option<&Vec<Expr>> {
+    match &*query.body {
+        SetExpr::Values(values) => values.rows.first().map(|row| &row.content),
+        _ => None,
+    }
+}
+
+/// Whether `INSERT ... SELECT` selects under a condition of its own.
+fn guards(source: &Query) -> bool {
+    matches!(&*source.body, SetExpr::Select(select) if select.selection.is_some())
+}
+
+fn last_part(name: &ObjectName) -> String {
+    name.0.last().and_then(|part| part.as_ident()).map_or_else(String::new, |ident| ident.value.clone())
+}
+
+fn column_of(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Identifier(name) if !name.value.starts_with(HOLE) => Some(name.value.clone()),
+        Expr::CompoundIdentifier(parts) => parts.last().map(|part| part.value.clone()),
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => column_of(inner),
+        Expr::Function(function) => match &function.args {
+            FunctionArguments::List(list) => list.args.iter().find_map(|argument| match argument {
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => column_of(expr),
+                _ => None,
+            }),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn function_name(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Function(function) => Some(last_part(&function.name).to_lowercase()),
+        Expr::BinaryOp { left, right, .. } => function_name(left).or_else(|| function_name(right)),
+        Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => function_name(inner),
+        _ => None,
+    }
+}
+
+/// Whether an expression names a column.
+fn mentions(expr: &Expr, column: &str) -> bool {
+    let found = ast::visit_expressions(expr, |inner| {
+        if column_of_name(inner).is_some_and(|name| column_key(&name) == column) {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    found.is_break()
+}
+
+fn column_of_name(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Identifier(name) => Some(name.value.clone()),
+        Expr::CompoundIdentifier(parts) => parts.last().map(|part| part.value.clone()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(text: &str) -> Statement {
+        statements(&Value::Text(text.into()), None, &Idioms::default()).remove(0)
+    }
+
+    #[test]
+    fn a_claim_names_the_column_it_sets() {
+        let statement = one("UPDATE coupons SET redeemed_by = $1 WHERE code = $2 AND redeemed_by IS NULL");
+        assert_eq!(statement.op, Op::Update);
+        assert_eq!(statement.table.as_deref(), Some("coupon"));
+        assert!(statement.conditional());
+        assert!(!one("UPDATE coupons SET redeemed_by = $1 WHERE code = $2").conditional());
+    }
+
+    #[test]
+    fn relative_writes_are_told_from_absolute_ones() {
+        assert_eq!(one("UPDATE a SET n = n + ? WHERE id = ?").sets[0].kind, ColumnKind::Relative);
+        assert_eq!(one("UPDATE a SET n = ? WHERE id = ?").sets[0].kind, ColumnKind::Equal);
+    }
+
+    #[test]
+    fn conflicts_and_locks_are_seen() {
+        assert!(one("INSERT INTO a (id) VALUES (%s) ON CONFLICT DO NOTHING RETURNING id").conflict);
+        assert!(one("SELECT * FROM a WHERE id = $1 FOR UPDATE SKIP LOCKED").row_lock);
+    }
+
+    #[test]
+    fn prose_is_not_sql() {
+        assert!(!looks_like_sql("Update your profile"[..6].as_ref()));
+        assert!(!looks_like_sql("selection failed"));
+    }
+}

@@ -1,0 +1,177 @@
+//! [`Statement`]: one form for SQL text, query builders, ORM calls and dirty saves.
+
+use crate::facts::Value;
+
+/// What a statement does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// Reads rows.
+    Select,
+    /// Adds rows.
+    Insert,
+    /// Changes rows.
+    Update,
+    /// Adds or changes rows.
+    Upsert,
+    /// Removes rows.
+    Delete,
+    /// Takes a lock the session holds.
+    SessionLock,
+    /// Frees it.
+    SessionUnlock,
+    /// Takes a lock the transaction holds.
+    TransactionLock,
+    /// Opens a transaction.
+    Begin,
+    /// Ends it.
+    Commit,
+    /// Undoes it.
+    Rollback,
+    /// Writes what changed on loaded entities.
+    Save,
+    /// Anything else.
+    Other,
+}
+
+/// A column with what it is compared with or set to.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// Its name, lower case, without its table.
+    pub name: String,
+    /// How the value relates to it.
+    pub kind: ColumnKind,
+    /// The value, where one is visible.
+    pub value: Value,
+}
+
+/// How a column is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ColumnKind {
+    /// Compared for equality (in a condition), or set to a value.
+    Equal,
+    /// Compared otherwise: `<`, `IS NULL`, `IN`.
+    Compared,
+    /// Set from its own old value: `n = n + 1`.
+    Relative,
+    /// Set to, or compared with, a constant.
+    Constant,
+}
+
+/// A statement.
+#[derive(Debug, Clone)]
+pub struct Statement {
+    /// What it does.
+    pub op: Op,
+    /// The table, as [`table_key`] gives it.
+    pub table: Option<String>,
+    /// Columns it sets.
+    pub sets: Vec<Column>,
+    /// Columns its condition names.
+    pub wheres: Vec<Column>,
+    /// A conflict with a unique key is dealt with (ON CONFLICT, IGNORE, upsert).
+    pub conflict: bool,
+    /// It locks the rows it reads.
+    pub row_lock: bool,
+    /// It gives rows back (RETURNING).
+    pub returning: bool,
+    /// It counts, or asks whether rows exist.
+    pub counts: bool,
+    /// It reads the greatest value of a column.
+    pub max: bool,
+    /// It does not wait for a lock.
+    pub tries: bool,
+    /// Its condition is decided by another read inside it (`NOT EXISTS (select ...)`).
+    pub subquery: bool,
+    /// The entity it writes, for ORMs.
+    pub entity: Option<Value>,
+    /// False where the receiver was taken by its looks.
+    pub sure: bool,
+}
+
+impl Statement {
+    /// A statement that names nothing yet.
+    pub fn new(op: Op) -> Statement {
+        Statement {
+            op,
+            table: None,
+            sets: vec![],
+            wheres: vec![],
+            conflict: false,
+            row_lock: false,
+            returning: false,
+            counts: false,
+            max: false,
+            tries: false,
+            subquery: false,
+            entity: None,
+            sure: true,
+        }
+    }
+
+    /// Whether it changes rows.
+    pub fn writes(&self) -> bool {
+        matches!(self.op, Op::Insert | Op::Update | Op::Upsert | Op::Delete | Op::Save)
+    }
+
+    /// A condition on one of the columns it sets, or on a version: the write decides for itself.
+    pub fn conditional(&self) -> bool {
+        let claims = |column: &Column| {
+            self.sets.iter().any(|set| set.name == column.name) || is_version(&column.name) || column.kind == ColumnKind::Compared
+        };
+        self.subquery || self.wheres.iter().any(claims)
+    }
+}
+
+/// Whether a column's name says that it counts versions or grants.
+pub fn is_version(name: &str) -> bool {
+    matches!(
+        name,
+        "version"
+            | "lock_version"
+            | "row_version"
+            | "rowversion"
+            | "etag"
+            | "revision"
+            | "fence"
+            | "fencing_token"
+            | "__v"
+            | "xmin"
+    )
+}
+
+/// A table's or model's name in the form in which they are compared: `password_reset_tokens`, `PasswordResetToken` and
+/// `public.password_reset_token` are one.
+pub fn table_key(name: &str) -> String {
+    let last = name.trim_matches(['"', '`', '[', ']']).rsplit(['.', ':']).next().unwrap_or(name);
+    let mut key: String =
+        last.trim_end_matches("()").chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    for (plural, singular) in [("ies", "y"), ("sses", "ss"), ("s", "")] {
+        if key.len() > plural.len() + 1 && key.ends_with(plural) && !key.ends_with("ss") | (plural == "sses") {
+            key.truncate(key.len() - plural.len());
+            key.push_str(singular);
+            break;
+        }
+    }
+    key
+}
+
+/// A column's name in the form in which they are compared: `usedAt`, `UsedAt` and `used_at` are one.
+pub fn column_key(name: &str) -> String {
+    name.trim_matches(['"', '`', '[', ']'])
+        .chars()
+        .filter(|letter| letter.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_and_models_meet() {
+        assert_eq!(table_key("password_reset_tokens"), table_key("PasswordResetToken"));
+        assert_eq!(table_key("public.addresses"), table_key("Address"));
+        assert_eq!(table_key("\"Stories\""), table_key("story"));
+    }
+}

@@ -1,0 +1,40 @@
+//! The whole book of rules as the engine uses it: packs by language, idioms of the stores, verbs.
+
+use std::collections::HashMap;
+
+use super::{Idioms, Pack, Packs, RuleError, RuleSet, Verbs};
+use crate::files::Language;
+
+/// Everything the engine knows of libraries.
+#[derive(Debug, Default)]
+pub struct Rulebook {
+    /// Packs by language.
+    pub packs: HashMap<Language, Packs>,
+    /// Commands, scripts and functions in strings.
+    pub idioms: Idioms,
+    /// What unresolved names presume.
+    pub verbs: Verbs,
+}
+
+impl Rulebook {
+    /// Reads every pack and idiom of a rule set; an error names the file, line and column.
+    pub fn load(set: &RuleSet) -> Result<Rulebook, RuleError> {
+        let mut packs: HashMap<Language, Vec<Pack>> = HashMap::new();
+        let mut book = Rulebook::default();
+        for file in set.files() {
+            match file.folder() {
+                "common" => book.verbs = file.parse()?,
+                "redis" | "sql" => book.idioms.extend(file.parse()?),
+                folder => {
+                    if let Some(language) = Language::of_name(folder) {
+                        let pack: Pack = file.parse()?;
+                        pack.check().map_err(|message| RuleError::whole(file.path.as_str(), message))?;
+                        packs.entry(language).or_default().push(pack);
+                    }
+                }
+            }
+        }
+        book.packs = packs.into_iter().map(|(language, packs)| (language, Packs::new(packs))).collect();
+        Ok(book)
+    }
+}

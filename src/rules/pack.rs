@@ -1,0 +1,238 @@
+//! A pack: what one library's API means, as rows. `rules/<language>/<library>.toml`; see ARCHITECTURE.md for the vocabulary.
+//! It must not know control flow.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::Selector;
+
+/// One library's knowledge.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pack {
+    /// The library itself.
+    pub library: Library,
+    /// Types whose methods the rows name.
+    #[serde(default, rename = "type")]
+    pub types: Vec<TypeRow>,
+    /// What calls (and decorators) mean.
+    #[serde(default, rename = "call")]
+    pub calls: Vec<CallRow>,
+}
+
+/// The library.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Library {
+    /// Its name.
+    pub name: String,
+    /// Literals, one of which stands in every file that can need this pack (module names, mostly). Empty: the language's own.
+    #[serde(default)]
+    pub mentions: Vec<String>,
+    /// How to cure a fault with this library, by rule id.
+    #[serde(default)]
+    pub fix: BTreeMap<String, String>,
+}
+
+impl Pack {
+    /// Says what does not fit together: a `returns` that names no type of the pack.
+    pub fn check(&self) -> Result<(), String> {
+        for row in &self.calls {
+            if let Some(returns) = &row.returns
+                && !matches!(returns.as_str(), "self" | "element" | "entity")
+                && !self.types.iter().any(|known| known.name == *returns)
+            {
+                return Err(format!("`returns = \"{returns}\"` on `{}`: this pack has no type of that name", row.on.join(", ")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How far a lock or a piece of state reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// One process.
+    #[default]
+    Process,
+    /// One machine.
+    Host,
+    /// Every copy.
+    Cluster,
+}
+
+/// A type of the library, or of the language.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TypeRow {
+    /// Its name inside this pack.
+    pub name: String,
+    /// Paths that give a value of it: `ioredis()` is the module's default export called, `redis.Redis.from_url()` a call,
+    /// `redis.Redis` the declared type. `{}` and `[]` are the language's literals. `Other.method()` names a type of this pack.
+    #[serde(default)]
+    pub from: Vec<String>,
+    /// Base classes that make a class of the project one of these (`django.db.models.Model`).
+    #[serde(default)]
+    pub bases: Vec<String>,
+    /// Names by which an unresolved receiver is taken for one of these, at medium confidence.
+    #[serde(default)]
+    pub like: Vec<String>,
+    /// What it is to the detectors.
+    #[serde(default)]
+    pub is: TypeKind,
+    /// How far it reaches, for locks and state.
+    #[serde(default)]
+    pub scope: Scope,
+    /// Methods no row speaks of give the receiver back (query builders).
+    #[serde(default)]
+    pub fluent: bool,
+    /// For locks: the constructor argument with the number of holders; one without it.
+    #[serde(default)]
+    pub permits: Option<Selector>,
+}
+
+/// What a type is to the detectors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+pub enum TypeKind {
+    /// Nothing in itself.
+    #[default]
+    Plain,
+    /// A lock.
+    Lock,
+    /// A set, map, list or cell in memory.
+    State,
+    /// Holds one value and is looked through (`Arc<T>`, `Option<T>`, `State<T>`).
+    Wrapper,
+    /// A record of a database table (entity, document).
+    Entity,
+    /// A pool: each call may use another connection.
+    Pool,
+    /// One connection, or a transaction on it.
+    Connection,
+    /// What a request handler answers with, or a log, a metric, a stream: never shared work.
+    Local,
+}
+
+/// What a call means. Rows on one target are tried in order; the first whose `when` holds is taken.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallRow {
+    /// `Type.method` of this pack, or the path of a function from its module (`stripe.charges.create`, `setInterval`).
+    pub on: Vec<String>,
+    /// What it means.
+    pub is: Meaning,
+    /// Selectors that must be present (`true`), absent (`false`) or equal to a text.
+    #[serde(default)]
+    pub when: BTreeMap<Selector, Want>,
+    /// Where the parts of the meaning stand: a selector, or a constant.
+    #[serde(default)]
+    pub with: BTreeMap<String, Part>,
+    /// The type of its result: a type of this pack, `self` (the receiver's), `element` (of the receiver), or `entity`.
+    #[serde(default)]
+    pub returns: Option<String>,
+    /// The method's name alone is enough, whatever the receiver, at medium confidence.
+    #[serde(default)]
+    pub any_receiver: bool,
+}
+
+/// A condition of a row.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Want {
+    /// Present or absent. A constant false counts as absent.
+    Present(bool),
+    /// One of these texts, whatever the case.
+    OneOf(Vec<String>),
+    /// This text, whatever the case.
+    Text(String),
+}
+
+/// A part of a meaning.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Part {
+    /// A constant.
+    Flag(bool),
+    /// A constant.
+    Number(f64),
+    /// A selector into the call, or a constant after `=`.
+    At(Selector),
+}
+
+/// What calls can mean. The parts each one reads are named behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Meaning {
+    /// Takes a lock. `until` (`drop`, `block`, `body`, `release`), `body`, `key`, `ttl`, `lock`.
+    Acquire,
+    /// Gives a lock back. `lock`.
+    Release,
+    /// Keeps a lease alive. `lock`.
+    Renew,
+    /// Asks whether something is in state. `key`.
+    Test,
+    /// Reads an element of state. `key`.
+    Get,
+    /// Adds to or changes state. `key`, `value`. Its result may tell whether it was new (`tells`).
+    Put,
+    /// Takes an entry out of state. `key`.
+    Remove,
+    /// Makes a rate limiter. `store`; without one it counts in memory.
+    Limiter,
+    /// Makes a session or one-time-code store. `store`.
+    Session,
+    /// Work outside the process. `kind`, `target`, `idempotency`, `method`.
+    Effect,
+    /// A command of a key-value store. `command`, `key`, then what the command's row in `rules/redis/commands.toml` needs.
+    Command,
+    /// Runs SQL. `text`, `values`.
+    Sql,
+    /// Reads rows. `table`, `where`, `lock`, `returns`.
+    Select,
+    /// Adds a row. `table`, `set`, `entity`, `conflict`.
+    Insert,
+    /// Changes rows. `table`, `where`, `set`, `relative`.
+    Update,
+    /// Adds or changes. `table`, `where`, `set`.
+    Upsert,
+    /// Removes rows. `table`, `where`.
+    Delete,
+    /// Writes what was changed on an entity. `entity`.
+    Save,
+    /// Writes every changed entity of the session (flush, commit).
+    Flush,
+    /// Hands an entity to a session. `entity`.
+    Track,
+    /// A step of a query builder. `op` (`select`, `insert`, `update`, `delete`, `upsert`), `table`, `where` (conditions), `column`
+    /// with `value` and `cmp`, `set`, and the flags `lock`, `conflict`, `returning`, `count`, `exists`, `max`, `many`.
+    Build,
+    /// Runs a body in a transaction. `body`, `isolation`.
+    Transaction,
+    /// Opens a transaction that ends at commit or rollback.
+    Begin,
+    /// Ends it.
+    Commit,
+    /// Undoes it.
+    Rollback,
+    /// Registers what a request, message or start-up reaches. `kind`, `handler`.
+    Entry,
+    /// Registers what a timer runs. `body`, `period`.
+    Job,
+    /// Starts a body that runs beside the caller. `body`.
+    Spawn,
+    /// Waits. `time`.
+    Sleep,
+    /// Gives what it was given. `of`.
+    Pass,
+    /// A value nobody else has (uuid, random bytes).
+    Fresh,
+    /// Nothing the detectors care for.
+    Pure,
+    /// Calls its argument now. `body`.
+    Calls,
+    /// A refresh of credentials: a new one may end the old one.
+    Refresh,
+}

@@ -1,0 +1,109 @@
+//! What an unresolved call is presumed to do, by its name: `rules/common/verbs.toml`.
+//! It must not know any library.
+
+use std::collections::HashSet;
+
+use serde::Deserialize;
+
+/// Lists of words, as the file has them.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Verbs {
+    strong: HashSet<String>,
+    weak: HashSet<String>,
+    reads: HashSet<String>,
+    outside: HashSet<String>,
+    inside: HashSet<String>,
+    pure: HashSet<String>,
+    credentials: HashSet<String>,
+}
+
+/// What a name presumes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Guess {
+    /// Work outside the process.
+    Effect {
+        /// It is so whatever the receiver.
+        strong: bool,
+    },
+    /// A read from outside.
+    Read,
+}
+
+impl Verbs {
+    /// What a call named `name` on a receiver named `owner` is presumed to do; `waited` is whether its end is waited for.
+    pub fn guess(&self, name: &str, owner: Option<&str>, waited: bool) -> Option<Guess> {
+        let words = words(name);
+        let verb = words.first()?;
+        let whole = words.concat();
+        if self.pure.contains(&whole) || self.pure.contains(name) {
+            return None;
+        }
+        let owner_words = owner.map(self::words).unwrap_or_default();
+        let inside = owner_words.last().is_some_and(|word| self.inside.contains(word));
+        if inside {
+            return None;
+        }
+        let outside = owner_words.iter().any(|word| self.outside.contains(word));
+        if self.strong.contains(verb) {
+            return Some(Guess::Effect { strong: true });
+        }
+        if self.weak.contains(verb) {
+            return (waited || outside).then_some(Guess::Effect { strong: false });
+        }
+        (self.reads.contains(verb) && (waited || outside)).then_some(Guess::Read)
+    }
+
+    /// Whether names speak of refreshing a credential.
+    pub fn refreshes_credentials(&self, name: &str, owner: Option<&str>) -> bool {
+        let mut all = words(name);
+        if !all.iter().any(|word| matches!(word.as_str(), "refresh" | "refreshed" | "renew" | "rotate")) {
+            return false;
+        }
+        all.extend(owner.map(words).unwrap_or_default());
+        all.iter().any(|word| self.credentials.contains(word))
+    }
+}
+
+/// The words of a name, lower case: `sendFinalNotice` and `send_final_notice` have the same.
+pub fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = vec![];
+    let mut previous_lower = false;
+    for letter in name.chars() {
+        if !letter.is_alphanumeric() {
+            previous_lower = false;
+            words.push(String::new());
+            continue;
+        }
+        if words.is_empty() || (letter.is_uppercase() && previous_lower) {
+            words.push(String::new());
+        }
+        previous_lower = letter.is_lowercase() || letter.is_numeric();
+        if let Some(word) = words.last_mut() {
+            word.extend(letter.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fall_into_words() {
+        assert_eq!(words("sendFinalNotice"), ["send", "final", "notice"]);
+        assert_eq!(words("send_final_notice"), ["send", "final", "notice"]);
+        assert_eq!(words("_requests"), ["requests"]);
+    }
+
+    #[test]
+    fn a_weak_verb_needs_a_receiver_or_a_wait() {
+        let verbs: Verbs = toml::from_str(include_str!("../../rules/common/verbs.toml")).unwrap();
+        assert_eq!(verbs.guess("update", Some("orderRepository"), false), Some(Guess::Effect { strong: false }));
+        assert_eq!(verbs.guess("update", Some("hash"), false), None);
+        assert_eq!(verbs.guess("send", Some("res"), true), None);
+        assert_eq!(verbs.guess("sendWelcomeMail", None, false), Some(Guess::Effect { strong: true }));
+    }
+}

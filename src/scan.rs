@@ -1,0 +1,147 @@
+//! [`scan`]: from a tree on disk to a [`Report`], stage by stage. It must not know how a report is printed.
+
+mod parsed;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::faults::Finding;
+use crate::files::{Tree, WalkOptions, read_tree};
+use crate::findings::{Remark, Report, Selection, Stats, Suppressions, settle};
+use crate::rules::{Catalogue, RuleSet};
+
+use parsed::{Parsed, deep_threads, parse_all};
+
+/// What to scan and how.
+#[derive(Debug, Clone, Default)]
+pub struct ScanOptions {
+    /// A directory or a single file.
+    pub root: PathBuf,
+    /// Directories of the user's own rule files.
+    pub rules: Vec<PathBuf>,
+    /// Rules to report; all when empty.
+    pub select: Vec<String>,
+    /// Rules not to report.
+    pub ignore: Vec<String>,
+    /// Report advice too.
+    pub strict: bool,
+    /// How many copies run, where the user says so.
+    pub copies: Option<u32>,
+    /// Follow symbolic links.
+    pub follow_links: bool,
+}
+
+/// How far a scan has come.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// What is being done, as a verb's present participle.
+    pub stage: &'static str,
+    /// Files done of `total`.
+    pub done: usize,
+    /// Files to do; 0 while it is not known.
+    pub total: usize,
+}
+
+/// Scans a tree. An error means that nothing could be scanned: an unreadable root, a malformed rule file, an unknown rule.
+/// Anything else that goes wrong is a gap in the report.
+pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyhow::Result<Report> {
+    let started = Instant::now();
+    let rules = RuleSet::with(&options.rules)?;
+    let catalogue = Catalogue::load(&rules)?;
+    let selection = Selection::new(&catalogue, options.select.clone(), options.ignore.clone(), options.strict)?;
+
+    progress(Progress { stage: "reading", done: 0, total: 0 });
+    let mut tree = read_tree(&options.root, WalkOptions { follow_links: options.follow_links })?;
+    let (units, found) = deep_threads()?.install(|| {
+        let units = parse_all(&tree.sources, progress);
+        progress(Progress { stage: "linking", done: 0, total: 0 });
+        let found = find_faults(&tree, &units, options);
+        (units, found)
+    });
+    let (suppressions, unclear) = Suppressions::read(remarks(&tree, &units), &catalogue);
+    let settled = settle(found, &tree, &selection, &suppressions);
+
+    let mut gaps = std::mem::take(&mut tree.gaps);
+    gaps.extend(units.iter().flat_map(|parsed| parsed.gaps().iter().cloned()));
+    gaps.extend(unclear);
+    gaps.sort();
+    gaps.dedup();
+    Ok(Report {
+        root: options.root.display().to_string(),
+        prefix: prefix(&options.root),
+        rules: catalogue.named_by(settled.findings.iter().map(|finding| finding.rule.as_str())),
+        stats: Stats {
+            files: tree.sources.len() + tree.documents.len(),
+            parsed: units.iter().filter_map(Parsed::unit).count(),
+            bytes: bytes(&tree),
+            seconds: started.elapsed().as_secs_f64(),
+            suppressed: settled.suppressed,
+            copies: options.copies,
+        },
+        findings: settled.findings,
+        excerpts: settled.excerpts,
+        gaps,
+    })
+}
+
+/// Facts, program and detectors: everything between the units and the findings.
+fn find_faults(_tree: &Tree, _units: &[Parsed], _options: &ScanOptions) -> Vec<Finding> {
+    Vec::new()
+}
+
+/// All comments of the tree.
+fn remarks<'t>(tree: &'t Tree, units: &'t [Parsed]) -> impl Iterator<Item = Remark> + 't {
+    let parsed = tree.sources.iter().zip(units).filter_map(|(source, unit)| Some((source, unit.unit()?)));
+    parsed.flat_map(|(source, unit)| {
+        unit.comments.iter().map(move |comment| {
+            let (line, column) = source.lines.position(comment.span.start);
+            let before = source.line_text(line).get(..column as usize - 1).unwrap_or("");
+            let (last, _) = source.lines.position(comment.span.end.saturating_sub(1).max(comment.span.start));
+            let alone = before.trim().is_empty();
+            Remark { path: source.path.clone(), line: last, alone, text: comment.text.clone() }
+        })
+    })
+}
+
+fn bytes(tree: &Tree) -> u64 {
+    let texts = tree.sources.iter().map(|source| &source.text).chain(tree.documents.iter().map(|document| &document.text));
+    texts.map(|text| text.len() as u64).sum()
+}
+
+/// What leads from the working directory to the root's own directory; empty where the root is not below it.
+fn prefix(root: &Path) -> String {
+    let directory = if root.is_file() { root.parent().unwrap_or(root) } else { root };
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    let below = || {
+        let here = std::env::current_dir().ok()?.canonicalize().ok()?;
+        Some(directory.canonicalize().ok()?.strip_prefix(here).ok()?.to_path_buf())
+    };
+    let parts = below().unwrap_or_default();
+    parts.components().map(|part| format!("{}/", part.as_os_str().to_string_lossy())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::{Language, Source, Span};
+    use crate::syntax::Comment;
+    use parsed::sample_unit;
+
+    #[test]
+    fn a_remark_knows_whether_it_stands_alone() {
+        let source = Source::new("a.py", Language::Python, "x = 1  # one\n  # two\n");
+        let comment = |text: &str, start, end| Comment { text: text.into(), span: Span::new(start, end) };
+        let parsed = [Parsed::Unit(Box::new(sample_unit(vec![comment("one", 7, 12), comment("two", 15, 20)])))];
+        let tree = Tree { sources: vec![source], ..Tree::default() };
+        let found: Vec<_> = remarks(&tree, &parsed).map(|remark| (remark.text, remark.line, remark.alone)).collect();
+        assert_eq!(found, [("one".to_string(), 1, false), ("two".to_string(), 2, true)]);
+    }
+
+    #[test]
+    fn the_prefix_leads_from_here_to_the_root() {
+        let prefixes = [".", "src", "./src/", "src/cli", "src/main.rs", "/", "no/such"].map(|root| prefix(Path::new(root)));
+        assert_eq!(prefixes, ["", "src/", "src/", "src/cli/", "src/", "", ""]);
+        let here = std::env::current_dir().unwrap().join("src");
+        assert_eq!(prefix(&here), "src/");
+    }
+}
