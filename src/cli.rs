@@ -2,6 +2,7 @@
 //! standard error. It must not know how a scan works or what a format looks like.
 
 mod catalogue;
+mod demo_copy;
 mod progress;
 mod scan;
 
@@ -42,6 +43,9 @@ enum Command {
     Explain(catalogue::ExplainArgs),
     /// List all rules
     Rules(catalogue::RulesArgs),
+    /// Run one copy of the demo's service
+    #[command(hide = true)]
+    DemoCopy(demo_copy::DemoCopyArgs),
 }
 
 /// Where rule files come from.
@@ -65,6 +69,7 @@ pub fn main() -> ExitCode {
         Command::Scan(args) => scan::run(&args),
         Command::Explain(args) => catalogue::explain(&args),
         Command::Rules(args) => catalogue::list(&args),
+        Command::DemoCopy(args) => demo_copy::run(&args),
     };
     match outcome {
         Ok(status) => ExitCode::from(status),
