@@ -68,17 +68,17 @@ fn of_row(look: &Look<'_>, meant: Meant, site: &Site<'_>) -> What {
 }
 
 fn sql(look: &Look<'_>, meant: &Meant, file: u32) -> Option<Statement> {
-    let text = meant.part("text")?;
-    let settled = look.tree.settled(text);
-    // `sql.raw("...")`, `text("...")`: the text inside.
-    let inner = match look.call(&settled) {
-        Some((_, args)) => match look.meaning(&settled, file) {
+    let settled = look.tree.settled(meant.part("text")?);
+    let values = meant.part("values").map(|values| look.tree.settled(values));
+    let (inner, values) = match (gathered(look, &settled, file), look.call(&settled)) {
+        (Some((text, values)), _) => (look.tree.settled(&text), Some(values)),
+        // `sql.raw("...")`, `text("...")`: the text inside.
+        (None, Some((_, args))) => match look.meaning(&settled, file) {
             Some(row) if row.is == Meaning::Build => return Some(chain(look, &settled, file)),
-            _ => args.first().map(|(_, value)| look.tree.settled(value)),
+            _ => (look.tree.settled(&args.first()?.1), values),
         },
-        None => Some(settled),
-    }?;
-    let values = meant.part("values").map(|values| bound(look, values, meant));
+        (None, None) => (settled, values),
+    };
     let parsed = statements(&inner, values.as_ref(), &look.tree.book.idioms);
     let weight = |statement: &Statement| (!matches!(statement.op, Op::Begin | Op::Commit | Op::Other), statement.writes());
     let mut best = parsed.into_iter().max_by_key(weight)?;
@@ -86,12 +86,23 @@ fn sql(look: &Look<'_>, meant: &Meant, file: u32) -> Option<Statement> {
     Some(best)
 }
 
-/// Values bound one by one: `.bind(a).bind(b)` as a list.
-fn bound(look: &Look<'_>, values: &Value, meant: &Meant) -> Value {
-    if !meant.flag("chain") {
-        return look.tree.settled(values);
+/// The text of a query and the values bound to it one by one: `query(text).bind(a).bind(b)`. Values given beside the text
+/// come first.
+fn gathered(look: &Look<'_>, query: &Value, file: u32) -> Option<(Value, Value)> {
+    let mut values = vec![];
+    let mut at = query.clone();
+    loop {
+        let step = look.meaning(&at, file).filter(|step| step.is == Meaning::Build)?;
+        values.extend(step.part("arg").cloned());
+        if let Some(text) = step.part("text") {
+            if let Some(Value::List(beside)) = step.part("values") {
+                values.extend(beside.iter().rev().take_while(|value| *value != text).cloned());
+            }
+            values.reverse();
+            return Some((text.clone(), Value::List(values.into())));
+        }
+        at = step.receiver.clone();
     }
-    values.clone()
 }
 
 /// A statement from SQL in an argument of a call no pack knows.
