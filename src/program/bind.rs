@@ -134,7 +134,9 @@ pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
         Meaning::Save => Op::Save,
         _ => Op::Select,
     };
-    let mut statement = below(look, &meant.receiver, file, Statement::new(op));
+    // The read that gave an entity is no part of the write of it.
+    let own = meant.part("entity").is_none() || !gave(look, &meant.receiver);
+    let mut statement = if own { below(look, &meant.receiver, file, Statement::new(op)) } else { Statement::new(op) };
     if meant.is != Meaning::Select {
         statement.op = op;
     }
@@ -144,6 +146,21 @@ pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
     }
     statement.sure &= meant.sure;
     statement
+}
+
+/// Whether a value is what a statement gave, through calls that hand it on.
+fn gave(look: &Look<'_>, value: &Value) -> bool {
+    let mut at = value.clone();
+    for _ in 0..8 {
+        let Value::Flat(index) = at else { return false };
+        let Some(event) = look.events.get(index as usize) else { return false };
+        at = match &event.what {
+            What::Statement(_) => return true,
+            What::Meant(meant) if meant.is == Meaning::Pass => meant.part("of").cloned().unwrap_or_default(),
+            _ => return false,
+        };
+    }
+    false
 }
 
 /// The statement of a builder chain that ends at `value`.
@@ -228,7 +245,7 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
     if let Some(value) = meant.part("set") {
         statement.sets.extend(assignments(look, value));
     }
-    if let Some(name) = meant.part("relative").and_then(Value::text) {
+    if let Some(name) = meant.part("relative").and_then(|part| part.text().or_else(|| look.tree.name_of(part))) {
         let name = name.rsplit('.').next().unwrap_or(&name).to_owned();
         statement.sets.push(super::Column { name: super::column_key(&name), kind: ColumnKind::Relative, value: Value::Unknown });
     }
@@ -270,6 +287,12 @@ fn table_of_ty(look: &Look<'_>, ty: &Ty) -> Option<String> {
             None if path.contains(':') => None,
             None => Some(table_key(path.trim_end_matches("()").rsplit('.').next().unwrap_or(path))),
         },
+        // An ORM's module for one table.
+        Ty::Module(file) => {
+            let path = look.tree.paths.get(*file as usize)?;
+            let stem = path.rsplit('/').next()?.split('.').next()?;
+            (!matches!(stem, "mod" | "lib" | "main")).then(|| table_key(stem))
+        }
         _ => None,
     }
 }

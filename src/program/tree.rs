@@ -255,7 +255,13 @@ impl Tree {
                 }
             }
         }
-        self.known_path(Ty::lib(path), file)
+        let looks = member.and_then(|name| self.packs(file).type_of_member(name));
+        match (self.known_path(Ty::lib(path.as_str()), file), looks) {
+            (Ty::Lib { path: same, .. }, Some(id)) if *same == *path => {
+                Ty::Lib { path: id.clone(), of: Arc::from([Ty::lib(module)]), sure: false }
+            }
+            (found, _) => found,
+        }
     }
 
     /// What a module offers under a name; `Unknown` when it does not.
@@ -346,7 +352,7 @@ impl Tree {
                     return if whole.is_unknown() { Ty::Unknown } else { self.member_at(&whole, name, file, depth + 1) };
                 }
                 match self.ty_of_name(*module, name, depth + 1) {
-                    Ty::Unknown => self.modules.child(of, name).unwrap_or_default(),
+                    Ty::Unknown => self.modules.child(of, name).unwrap_or_else(looks),
                     found => found,
                 }
             }
