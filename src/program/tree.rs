@@ -605,7 +605,10 @@ impl Tree {
 
     /// The types of a constructor's arguments: `Mutex::new(BTreeMap::new())` holds a map.
     fn literal_args(&self, args: &[(Option<Arc<str>>, Value)], file: u32, depth: u32) -> Arc<[Ty]> {
-        args.iter().map(|(_, value)| self.ty_at(value, file, depth + 1)).filter(|ty| !matches!(ty, Ty::Unknown | Ty::Literal(_))).collect()
+        args.iter()
+            .map(|(_, value)| self.ty_at(value, file, depth + 1))
+            .filter(|ty| !matches!(ty, Ty::Unknown | Ty::Literal(_)))
+            .collect()
     }
 
     fn simple_pick(&self, selector: &Selector, callee: &Value, args: &[(Option<Arc<str>>, Value)]) -> Option<Value> {
