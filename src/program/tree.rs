@@ -562,7 +562,9 @@ impl Tree {
                             let of = if of.is_empty() { self.entity_of(&receiver()) } else { of.clone() };
                             let entity = row.pack.types.iter().find(|row| row.is == TypeKind::Entity);
                             return match (entity, of.first()) {
-                                (Some(entity), _) => Ty::Lib { path: format!("{}:{}", row.pack.library.name, entity.name).into(), of, sure: *sure },
+                                (Some(entity), _) => {
+                                    Ty::Lib { path: format!("{}:{}", row.pack.library.name, entity.name).into(), of, sure: *sure }
+                                }
                                 (None, Some(Ty::Class(class))) => Ty::Instance(*class),
                                 (None, Some(other)) => self.instance(other.clone(), file),
                                 (None, None) => Ty::Unknown,
