@@ -597,15 +597,15 @@ impl Tree {
                         (None, _) => {}
                     }
                 }
-                if let Some((class, _)) = path.rsplit_once('.')
-                    && packs.type_row(class).is_some_and(|row| row.fluent)
-                {
-                    return receiver();
-                }
                 let called = format!("{path}()");
                 if let Some(id) = packs.type_at(&called) {
                     let of = if of.is_empty() { self.literal_args(args, file, depth) } else { of.clone() };
                     return Ty::Lib { path: id.clone(), of, sure: *sure };
+                }
+                if let Some((class, _)) = path.rsplit_once('.')
+                    && packs.type_row(class).is_some_and(|row| row.fluent)
+                {
+                    return receiver();
                 }
                 if let Some((class, method)) = path.rsplit_once('.')
                     && constructs(method)
