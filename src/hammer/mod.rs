@@ -1,1 +1,196 @@
-//! To be filled.
+//! Fires identical requests at several copies in the same instant and judges what succeeded. It knows rules by their names
+//! only, and nothing of source code.
+
+mod answer;
+pub mod cli;
+mod connection;
+mod controls;
+mod copies;
+mod diagnosis;
+mod expect;
+mod experiment;
+mod expression;
+mod interrupt;
+mod launch;
+mod locator;
+mod mask;
+mod observation;
+mod plan;
+mod release;
+mod report;
+mod request;
+mod send_queue;
+mod session;
+mod statistics;
+mod tally;
+mod template;
+mod trust;
+mod verdict;
+mod volley;
+
+use std::io::Write;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, anyhow, bail};
+
+use cli::{Format, HammerArgs};
+use controls::{Course, conduct};
+use copies::Copy;
+use experiment::Experiment;
+use interrupt::Interrupt;
+use plan::{Plan, Source};
+use report::Report;
+use session::Session;
+pub use verdict::Verdict;
+use volley::Range;
+
+/// Runs the experiment that the arguments describe and writes its report to `out`.
+///
+/// An error means that nothing could be judged; its message says what to do, and holds no secrets.
+pub fn run(args: &HammerArgs, out: &mut dyn Write) -> Result<Verdict> {
+    let file = args
+        .data_file
+        .as_ref()
+        .map(|file| std::fs::read_to_string(file).with_context(|| format!("--data-file {}: cannot be read", file.display())));
+    let body = file.transpose()?.or_else(|| args.data.clone());
+    let plan = Plan::new(args, body.as_deref(), &|name| std::env::var(name).ok())?;
+    let interrupt = Interrupt::listen().context("cannot listen for signals")?;
+    experiment(&plan, &interrupt, args.format, out).map_err(|error| anyhow!(plan.mask.apply(&format!("{error:#}"))))
+}
+
+fn experiment(plan: &Plan, interrupt: &Interrupt, format: Format, out: &mut dyn Write) -> Result<Verdict> {
+    raise_file_limit();
+    let tls = trust::client_config(&plan.trust)?;
+    let mut fleet = match &plan.source {
+        Source::Started(launch) => Some(launch::start(launch, &tls, interrupt)?),
+        Source::Running(_) => None,
+    };
+    let resolved: Vec<Copy> = match (&fleet, &plan.source) {
+        (Some(fleet), _) => fleet.copies.clone(),
+        (None, Source::Running(endpoints)) => copies::resolve(endpoints, &plan.allowed_hosts)?,
+        (None, Source::Started(_)) => Vec::new(),
+    };
+    let range = Range {
+        copies: &resolved,
+        tls: Arc::clone(&tls),
+        hold: plan.hold,
+        mechanism: plan.mechanism,
+        timeout: plan.timeout,
+        interrupt: interrupt.clone(),
+    };
+    let mut session = Session::new(plan, range);
+    let course = Course { copies: resolved.len(), controls: plan.controls, rounds: plan.rounds };
+    let experiments = conduct(course, &|| interrupt.raised(), &mut |order| session.carry_out(order));
+
+    let fallen = fleet.as_mut().map(launch::Fleet::fallen).unwrap_or_default();
+    let nothing_seen = experiments.iter().all(|one| one.failure.is_some());
+    if (nothing_seen || !fallen.is_empty())
+        && let Some(fleet) = &mut fleet
+    {
+        fleet.keep_logs();
+    }
+    if nothing_seen {
+        bail!(failure(&experiments, &fallen, interrupt.raised()));
+    }
+    let mut report = judge(plan, &resolved, &experiments, interrupt.raised());
+    report.why.extend(fallen);
+    if report.verdict != Verdict::Held {
+        report.why.extend(fleet.as_mut().map(|fleet| format!("The copies' logs are in {}.", fleet.keep_logs().display())));
+    }
+    drop(fleet);
+    match format {
+        Format::Text => write!(out, "{}", report.text(&plan.mask))?,
+        Format::Json => writeln!(out, "{:#}", report.json(&plan.mask))?,
+    }
+    out.flush()?;
+    Ok(report.verdict)
+}
+
+fn failure(experiments: &[Experiment], fallen: &[String], interrupted: bool) -> String {
+    if interrupted {
+        return "interrupted before anything was seen; copies that were started are stopped".to_owned();
+    }
+    let first = experiments.iter().find_map(|one| one.failure.clone());
+    let mut words = first.unwrap_or_else(|| "nothing was fired".to_owned());
+    for copy in fallen {
+        words.push_str(&format!("\n{copy}"));
+    }
+    words
+}
+
+fn judge<'a>(plan: &'a Plan, copies: &[Copy], experiments: &'a [Experiment], interrupted: bool) -> Report<'a> {
+    let (verdict, mut why) = verdict::decide(experiments, interrupted);
+    let diagnosis = diagnosis::diagnose(experiments, plan.expectation.limit());
+    why.extend(diagnosis.why);
+    why.extend(notes(plan, copies, experiments, verdict));
+    Report {
+        verdict,
+        diagnosis: diagnosis.rules,
+        why,
+        experiments,
+        expect: plan.expectation.source(),
+        request: format!("{} {}", plan.request.method, target(plan)),
+        copies: copies.iter().map(|copy| copy.name.clone()).collect(),
+        sent: experiments.iter().map(|one| one.tally.requests).sum(),
+    }
+}
+
+/// What a reader must know beside the verdict.
+fn notes(plan: &Plan, copies: &[Copy], experiments: &[Experiment], verdict: Verdict) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !plan.controls {
+        notes.push(
+            "The controls did not run: without {{fresh}} in the request, or a --setup that makes a fresh state, every experiment \
+             would hit the same entity. One volley was fired."
+                .to_owned(),
+        );
+    }
+    if copies.len() == 1 {
+        notes.push(
+            "One address was given: this says nothing of several copies unless a balancer stands there. Give --url once a copy, or \
+             start copies with --run and --copies."
+                .to_owned(),
+        );
+    }
+    if verdict == Verdict::Broken && plan.criteria.effect_id.is_none() && plan.verify.is_none() && all_answers_equal(experiments)
+    {
+        notes.push(
+            "The accepted answers are all alike. If each tells of one and the same effect, name the effect with --effect-id, for \
+             example --effect-id json:$.order_id."
+                .to_owned(),
+        );
+    }
+    let mut remarks: Vec<String> = Vec::new();
+    for one in experiments {
+        for remark in &one.remarks {
+            let sentence = format!("{}: {remark}.", one.cell.name().to_uppercase());
+            if !remarks.contains(&sentence) {
+                remarks.push(sentence);
+            }
+        }
+    }
+    notes.extend(remarks);
+    notes
+}
+
+fn all_answers_equal(experiments: &[Experiment]) -> bool {
+    let mut broken = experiments.iter().filter(|one| one.cell.is_volley() && one.holds == expect::Holds::No).peekable();
+    broken.peek().is_some() && broken.all(|one| one.answers.len() == 1)
+}
+
+fn target(plan: &Plan) -> String {
+    let template = match &plan.source {
+        Source::Running(endpoints) => endpoints.first().map(|endpoint| &endpoint.target),
+        Source::Started(launch) => Some(&launch.target),
+    };
+    template.map(|target| target.render(template::Values { fresh: "{{fresh}}", n: 1 })).unwrap_or_default()
+}
+
+/// A volley needs a file descriptor for each connection; the soft limit is often low.
+fn raise_file_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current < limit.maximum || limit.maximum.is_none() {
+        _ = setrlimit(Resource::Nofile, rustix::process::Rlimit { current: limit.maximum, ..limit });
+    }
+}

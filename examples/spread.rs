@@ -1,0 +1,117 @@
+//! How close together a volley arrives: the spread between the first and the last handler entry at a hyper server, over
+//! many volleys, beside `oha` and `hey` where they are installed.
+//!
+//!     cargo run --release --example spread [-- VOLLEYS REQUESTS]
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::post;
+use clap::Parser;
+use lockcheck::hammer::cli::HammerArgs;
+
+type Arrivals = Arc<Mutex<Vec<Instant>>>;
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    args: HammerArgs,
+}
+
+#[allow(clippy::print_stdout)]
+fn main() -> anyhow::Result<()> {
+    let mut words = std::env::args().skip(1);
+    let volleys: usize = words.next().map_or(Ok(30), |word| word.parse())?;
+    let requests: usize = words.next().map_or(Ok(50), |word| word.parse())?;
+    let arrivals = Arrivals::default();
+    let servers = (0..3).map(|_| serve(Arc::clone(&arrivals))).collect::<anyhow::Result<Vec<_>>>()?;
+    println!("{requests} requests, {volleys} volleys; spread of handler entries, median (p90) in us");
+    for (name, mechanism) in [("io_uring", "io_uring"), ("loop", "loop")] {
+        let one = measure(&arrivals, volleys, requests, || hammer(&servers[..1], requests, mechanism))?;
+        let three = measure(&arrivals, volleys, requests, || hammer(&servers, requests, mechanism))?;
+        println!("{:<22} {}", format!("{name}, one copy"), show(&one));
+        println!("{:<22} {}", format!("{name}, three copies"), show(&three));
+    }
+    let (count, url) = (requests.to_string(), format!("http://{}/", servers[0]));
+    let peers: [(&str, &[&str]); 2] = [
+        ("oha", &["--no-tui", "-n", &count, "-c", &count, "-m", "POST", "-d", "{}", &url]),
+        ("hey", &["-n", &count, "-c", &count, "-m", "POST", "-d", "{}", &url]),
+    ];
+    for (program, words) in peers {
+        match measure(&arrivals, volleys, requests, || peer(program, words)) {
+            Ok(spreads) => println!("{program:<22} {}", show(&spreads)),
+            Err(error) => println!("{program:<22} not measured: {error}"),
+        }
+    }
+    Ok(())
+}
+
+/// A hyper server on a thread of its own that notes when each request reaches its handler.
+fn serve(arrivals: Arrivals) -> anyhow::Result<SocketAddr> {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    listener.set_nonblocking(true)?;
+    let address = listener.local_addr()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    std::thread::spawn(move || {
+        runtime.block_on(async move {
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            axum::serve(listener, Router::new().route("/", post(note)).with_state(arrivals)).await
+        })
+    });
+    Ok(address)
+}
+
+async fn note(State(arrivals): State<Arrivals>, _body: String) -> &'static str {
+    let now = Instant::now();
+    if let Ok(mut arrivals) = arrivals.lock() {
+        arrivals.push(now);
+    }
+    "ok"
+}
+
+fn measure(
+    arrivals: &Arrivals,
+    volleys: usize,
+    requests: usize,
+    mut fire: impl FnMut() -> anyhow::Result<()>,
+) -> anyhow::Result<Vec<Duration>> {
+    let mut spreads = Vec::new();
+    for _ in 0..volleys {
+        arrivals.lock().map(|mut arrivals| arrivals.clear()).ok();
+        fire()?;
+        let seen = arrivals.lock().map(|arrivals| arrivals.clone()).unwrap_or_default();
+        anyhow::ensure!(seen.len() == requests, "{} of {requests} requests arrived", seen.len());
+        let (first, last) = (seen.iter().min(), seen.iter().max());
+        spreads.extend(first.zip(last).map(|(first, last)| last.duration_since(*first)));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    spreads.sort();
+    Ok(spreads)
+}
+
+/// One volley: a fixed body, so that no controls are fired.
+fn hammer(servers: &[SocketAddr], requests: usize, mechanism: &str) -> anyhow::Result<()> {
+    let mut words = vec!["hammer".to_owned(), "-d".to_owned(), "{}".to_owned(), format!("-n{requests}")];
+    words.push(format!("--release={mechanism}"));
+    words.extend(servers.iter().map(|server| format!("--url=http://{server}/")));
+    lockcheck::hammer::run(&Line::try_parse_from(words)?.args, &mut std::io::sink())?;
+    Ok(())
+}
+
+fn peer(program: &str, words: &[&str]) -> anyhow::Result<()> {
+    let status = Command::new(program).args(words).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+    anyhow::ensure!(status.success(), "{program} ended with {status}");
+    std::io::stdout().flush()?;
+    Ok(())
+}
+
+fn show(spreads: &[Duration]) -> String {
+    let at =
+        |quantile: usize| spreads.get((spreads.len() * quantile / 100).min(spreads.len() - 1)).map_or(0, Duration::as_micros);
+    format!("{:>6} ({})", at(50), at(90))
+}

@@ -1,0 +1,135 @@
+//! The command line of `lockcheck hammer`. It knows options and their help, not what they do.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::release::Mechanism;
+use super::request::Hold;
+
+/// Fire identical requests at several copies in the same instant and judge what succeeded.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Exit status: 0 held, 1 broken, 2 error, 3 inconclusive.")]
+pub struct HammerArgs {
+    /// A copy of the service, by the URL of the request; repeat for each copy
+    #[arg(long, value_name = "URL", required_unless_present = "run", conflicts_with = "run")]
+    pub url: Vec<String>,
+    /// Start the service with this command, once a copy; each gets its own PORT in the environment
+    #[arg(long, value_name = "CMD")]
+    pub run: Option<String>,
+    /// How many copies --run starts
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=64), requires = "run")]
+    pub copies: u16,
+    /// The path (and query) of the request, with --run
+    #[arg(long, value_name = "PATH", default_value = "/", requires = "run")]
+    pub path: String,
+    /// A copy is ready once GET on this path answers 2xx or 3xx; without it, once its port accepts
+    #[arg(long, value_name = "PATH", requires = "run")]
+    pub ready: Option<String>,
+    /// How long a copy may take to become ready
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, requires = "run")]
+    pub ready_timeout: Duration,
+
+    /// The method; POST where there is a body, else GET
+    #[arg(short = 'X', long = "request", value_name = "METHOD")]
+    pub method: Option<String>,
+    /// A header, as 'name: value'
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    pub header: Vec<String>,
+    /// The body; {{fresh}}, {{n}} and {{env.NAME}} are filled in, here, in the URL and in headers
+    #[arg(short, long, value_name = "BODY", conflicts_with = "data_file")]
+    pub data: Option<String>,
+    /// The body, from a file
+    #[arg(long, value_name = "FILE")]
+    pub data_file: Option<PathBuf>,
+    /// How many requests one volley has, over all copies
+    #[arg(short = 'n', long = "requests", value_name = "N", default_value_t = 50)]
+    pub requests: usize,
+    /// A request sent before each experiment, as 'POST /coupons {"code":"{{fresh}}"}'; repeat for more
+    #[arg(long, value_name = "REQUEST")]
+    pub setup: Vec<String>,
+
+    /// What counts as a success, over status, headers, json and body; else 2xx and 303
+    #[arg(long, value_name = "EXPR")]
+    pub success: Option<String>,
+    /// What counts as a refusal by the guard; else 409, 410, 412, 422 and 423
+    #[arg(long, value_name = "EXPR")]
+    pub refusal: Option<String>,
+    /// What names the effect of a success: json:$.order_id, header:NAME or body; equal names are one effect
+    #[arg(long, value_name = "PLACE")]
+    pub effect_id: Option<String>,
+    /// A read afterwards whose number is the count of effects, as 'GET /orders/{{fresh}} json:$.count'
+    #[arg(long, value_name = "READ")]
+    pub verify: Option<String>,
+    /// What must hold, over successes, refused, unknown, effects, requests and by_copy
+    /// [default: effects == 1 with --effect-id or --verify, else successes == 1]
+    #[arg(long, value_name = "EXPR")]
+    pub expect: Option<String>,
+
+    /// How often the volleys are repeated with a fresh entity
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: u32,
+    /// The pause between requests when a failure across copies is looked at again
+    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = duration)]
+    pub settle: Duration,
+    /// How long an answer may take
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub timeout: Duration,
+    /// Which byte waits for the gate
+    #[arg(long, value_enum, default_value_t = Hold::Body)]
+    pub hold: Hold,
+    /// How the last bytes are released; io_uring falls back to the loop where it is refused
+    #[arg(long, value_enum, default_value_t = Mechanism::IoUring)]
+    pub release: Mechanism,
+
+    /// Accept any certificate
+    #[arg(long)]
+    pub insecure: bool,
+    /// Trust the certificates in this PEM file, and no others
+    #[arg(long, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+    /// A host that may be fired at though it is neither loopback nor private; repeat for more
+    #[arg(long, value_name = "HOST", env = "LOCKCHECK_ALLOW_HOSTS", value_delimiter = ',')]
+    pub allow_host: Vec<String>,
+    /// How the report is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// The form of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Reads `300ms`, `10s`, `2m` or a bare number of seconds.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let seconds = match unit {
+        "ms" => 1e-3,
+        "s" | "" => 1.0,
+        "m" => 60.0,
+        _ => return Err(format!("`{unit}` is no unit of time; write ms, s or m")),
+    };
+    let number: f64 = number.parse().map_err(|_| format!("`{text}` is no time; write for example 300ms or 10s"))?;
+    Duration::try_from_secs_f64(number * seconds).map_err(|_| format!("`{text}` is no time that can be waited for"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_with_their_unit() {
+        assert_eq!(duration("300ms"), Ok(Duration::from_millis(300)));
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        assert!(duration("3h").unwrap_err().contains("ms, s or m"));
+        assert!(duration("-1s").is_err() && duration("soon").is_err());
+    }
+}

@@ -1,0 +1,243 @@
+//! Which faults the pattern of failures is compatible with: a pure function of experiments. It does not know the service.
+
+use super::controls::rate;
+use super::expect::Holds;
+use super::experiment::{Cell, Experiment};
+use super::statistics::differ;
+
+/// Not even one process refuses a repetition.
+pub const UNGUARDED: &str = "unguarded";
+const ONE_PROCESS_STATE: [&str; 5] =
+    ["process-guard", "process-counter", "process-rate-limit", "process-session", "local-file-lock"];
+const ONE_PROCESS_LIMIT: [&str; 2] = ["process-rate-limit", "process-counter"];
+const NOT_DECIDED_BY_DATA: [&str; 4] = ["check-then-insert", "check-then-act", "unconditional-claim", "lost-update"];
+const LOCK_EXCLUDES_NOBODY: [&str; 3] = ["lock-check-then-set", "lock-per-call", "process-guard"];
+const ONE_PROCESS_EXCLUSION: [&str; 3] = ["process-lock", "process-guard", "process-single-flight"];
+
+/// The set of faults, and the reasoning in sentences.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Diagnosis {
+    /// Rule names, or `unguarded`.
+    pub rules: Vec<&'static str>,
+    /// Why these.
+    pub why: Vec<String>,
+}
+
+/// Reads the faults off the first cell that fails. `limit`: the expectation's limit above one.
+pub fn diagnose(experiments: &[Experiment], limit: Option<u64>) -> Diagnosis {
+    let of = |cell| experiments.iter().filter(move |experiment: &&Experiment| experiment.cell == cell);
+    let violated = |cell| of(cell).any(|experiment| experiment.holds == Holds::No);
+    if of(Cell::C0).next().is_none() {
+        return without_controls(experiments);
+    }
+    if violated(Cell::C1) {
+        return unguarded(experiments);
+    }
+    if let Some(failed) = of(Cell::C2).find(|experiment| experiment.holds == Holds::No) {
+        if is_stale_read(experiments) {
+            return Diagnosis::default();
+        }
+        return state_of_one_process(failed, experiments, limit);
+    }
+    if violated(Cell::C3) {
+        return not_guarded_at_once(experiments);
+    }
+    if violated(Cell::C4) {
+        return excluded_in_one_process(experiments);
+    }
+    Diagnosis::default()
+}
+
+/// C2 failed, but not once the copies had time to settle.
+pub fn is_stale_read(experiments: &[Experiment]) -> bool {
+    let c2 = |settled, holds| experiments.iter().any(|one| one.cell == Cell::C2 && one.settled == settled && one.holds == holds);
+    c2(false, Holds::No) && c2(true, Holds::Yes)
+}
+
+fn without_controls(experiments: &[Experiment]) -> Diagnosis {
+    let broken = experiments.iter().any(|experiment| experiment.holds == Holds::No);
+    let why = "Which fault it is cannot be told without the controls.".to_owned();
+    Diagnosis { rules: Vec::new(), why: if broken { vec![why] } else { Vec::new() } }
+}
+
+fn unguarded(experiments: &[Experiment]) -> Diagnosis {
+    let counts = experiments.iter().find(|one| one.cell == Cell::C1).map(counts).unwrap_or_default();
+    let why = format!(
+        "C1 fails: one copy accepts the same request again, one after another ({counts}). Nothing guards it, or it may be \
+         repeated by design."
+    );
+    Diagnosis { rules: vec![UNGUARDED], why: vec![why] }
+}
+
+fn state_of_one_process(failed: &Experiment, experiments: &[Experiment], limit: Option<u64>) -> Diagnosis {
+    let each = failed.tally.by_copy.iter().map(|copy| copy.successes).collect::<Vec<_>>();
+    let mut why = vec![format!(
+        "C1 holds and C2 fails ({}): one copy refuses the repetition, the next copy does not know of it, also after a pause. \
+         The state that decides belongs to one process or one machine.",
+        counts(failed)
+    )];
+    let one_copy_keeps = experiments
+        .iter()
+        .filter(|one| matches!(one.cell, Cell::C1 | Cell::C3))
+        .all(|one| one.failure.is_some() || Some(one.tally.successes) == limit);
+    if let Some(limit) = limit.filter(|&limit| one_copy_keeps && each.iter().all(|&successes| successes == limit)) {
+        why.push(format!(
+            "Each copy accepts exactly {limit}: in all the limit times the copies ({limit} x {} = {}).",
+            each.len(),
+            failed.tally.successes
+        ));
+        return Diagnosis { rules: ONE_PROCESS_LIMIT.to_vec(), why };
+    }
+    if each.iter().all(|&successes| successes == 1) {
+        why.push("Each copy accepts exactly one.".to_owned());
+    }
+    Diagnosis { rules: ONE_PROCESS_STATE.to_vec(), why }
+}
+
+fn not_guarded_at_once(experiments: &[Experiment]) -> Diagnosis {
+    let rules = NOT_DECIDED_BY_DATA.iter().chain(&LOCK_EXCLUDES_NOBODY).copied().collect();
+    let c3 = rate(experiments, Cell::C3);
+    let why = format!(
+        "C3 fails in {} of {} volleys ({}): requests at the same instant pass on one single copy, though one after another they do \
+         not. Something is read, then decided, then written, and nothing decides again at the write.",
+        c3.failed,
+        c3.of,
+        worst(experiments, Cell::C3)
+    );
+    Diagnosis { rules, why: vec![why] }
+}
+
+fn excluded_in_one_process(experiments: &[Experiment]) -> Diagnosis {
+    let (c3, c4) = (rate(experiments, Cell::C3), rate(experiments, Cell::C4));
+    let mut rules = ONE_PROCESS_EXCLUSION.to_vec();
+    let mut why = vec![format!(
+        "Only C4 fails, in {} of {} volleys ({}); C3 fails in {} of {}.",
+        c4.failed,
+        c4.of,
+        worst(experiments, Cell::C4),
+        c3.failed,
+        c3.of
+    )];
+    if differ(c3, c4) {
+        why.push(
+            "One copy keeps its own requests apart, several copies do not keep theirs: what excludes them lives in one process. \
+             A server that works one request at a time looks the same; then any check before a write is the fault."
+                .to_owned(),
+        );
+    } else {
+        rules.extend(NOT_DECIDED_BY_DATA);
+        rules.extend(LOCK_EXCLUDES_NOBODY.iter().filter(|rule| !ONE_PROCESS_EXCLUSION.contains(rule)));
+        why.push(
+            "These rates cannot be told apart (Fisher's exact test, p >= 0.01), so faults that show on one copy are possible \
+             too; more --rounds would tell."
+                .to_owned(),
+        );
+    }
+    Diagnosis { rules, why }
+}
+
+fn worst(experiments: &[Experiment], cell: Cell) -> String {
+    let failed = experiments.iter().filter(|one| one.cell == cell && one.holds == Holds::No);
+    let worst = failed.max_by_key(|one| one.tally.effects.unwrap_or(one.tally.successes));
+    worst.map(counts).unwrap_or_default()
+}
+
+/// Counts in words, per copy where there are several.
+fn counts(experiment: &Experiment) -> String {
+    let tally = &experiment.tally;
+    let mut words = format!("{} of {} accepted", tally.successes, tally.requests);
+    if tally.by_copy.len() > 1 {
+        let each: Vec<String> = tally.by_copy.iter().map(|copy| format!("{}: {}", copy.copy, copy.successes)).collect();
+        words.push_str(&format!("; {}", each.join(", ")));
+    }
+    if let Some(effects) = tally.effects {
+        words.push_str(&format!("; {effects} effect{}", if effects == 1 { "" } else { "s" }));
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Cell::{C0, C1, C2, C3, C4};
+    use Holds::{No, Yes};
+
+    fn sequence(cells: &[(Cell, Holds, &[u64])]) -> Vec<Experiment> {
+        cells.iter().map(|&(cell, holds, successes)| Experiment::example(cell, 1, holds, successes)).collect()
+    }
+
+    fn rules(cells: &[(Cell, Holds, &[u64])], limit: Option<u64>) -> Vec<&'static str> {
+        diagnose(&sequence(cells), limit).rules
+    }
+
+    const SOUND: [(Cell, Holds, &[u64]); 3] = [(C0, Yes, &[1, 1, 1]), (C1, Yes, &[1]), (C2, Yes, &[1, 0, 0])];
+
+    fn volleys(c3: &[Holds], c4: &[Holds]) -> Vec<(Cell, Holds, &'static [u64])> {
+        let mut cells = SOUND.to_vec();
+        cells.extend(c3.iter().map(|&holds| (C3, holds, [1].as_slice())));
+        cells.extend(c4.iter().map(|&holds| (C4, holds, [1, 1, 1].as_slice())));
+        cells
+    }
+
+    #[test]
+    fn nothing_fails_nothing_is_claimed() {
+        assert!(rules(&volleys(&[Yes; 5], &[Yes; 5]), None).is_empty());
+    }
+
+    #[test]
+    fn a_repetition_that_passes_is_unguarded() {
+        assert_eq!(rules(&[(C0, Yes, &[1]), (C1, No, &[3]), (C3, No, &[50])], None), [UNGUARDED]);
+    }
+
+    #[test]
+    fn a_copy_that_does_not_know_has_state_of_its_own() {
+        let cells = [(C0, Yes, [1, 1, 1].as_slice()), (C1, Yes, &[1]), (C2, No, &[1, 1, 1]), (C4, No, &[1, 1, 1])];
+        assert_eq!(rules(&cells, None), ONE_PROCESS_STATE);
+    }
+
+    #[test]
+    fn limit_times_copies_is_a_counter() {
+        let cells = [(C0, Yes, [1, 1, 1].as_slice()), (C1, Yes, &[5]), (C2, No, &[5, 5, 5]), (C3, Yes, &[5])];
+        assert_eq!(rules(&cells, Some(5)), ONE_PROCESS_LIMIT);
+        let uneven = [(C0, Yes, [1, 1, 1].as_slice()), (C1, Yes, &[5]), (C2, No, &[5, 4, 3])];
+        assert_eq!(rules(&uneven, Some(5)), ONE_PROCESS_STATE);
+    }
+
+    #[test]
+    fn a_stale_read_is_no_fault() {
+        let mut cells = sequence(&[(C0, Yes, &[1, 1]), (C1, Yes, &[1]), (C2, No, &[1, 1]), (C2, Yes, &[1, 0])]);
+        cells[3].settled = true;
+        assert!(diagnose(&cells, None).rules.is_empty() && is_stale_read(&cells));
+    }
+
+    #[test]
+    fn one_copy_that_fails_has_no_process_lock() {
+        let found = rules(&volleys(&[No, Yes, Yes], &[No, No, No]), None);
+        assert!(found.contains(&"check-then-insert") && found.contains(&"process-guard"));
+        assert!(!found.contains(&"process-lock"));
+    }
+
+    #[test]
+    fn only_across_copies_is_exclusion_in_one_process() {
+        assert_eq!(rules(&volleys(&[Yes; 5], &[No; 5]), None), ONE_PROCESS_EXCLUSION);
+        let vague = rules(&volleys(&[Yes; 3], &[No, Yes, Yes]), None);
+        assert!(vague.contains(&"process-lock") && vague.contains(&"check-then-act"));
+        let distinct: std::collections::BTreeSet<_> = vague.iter().collect();
+        assert_eq!(distinct.len(), vague.len());
+    }
+
+    #[test]
+    fn a_volley_that_did_not_overlap_clears_nobody() {
+        let mut cells = sequence(&volleys(&[Yes; 5], &[No; 5]));
+        for one in cells.iter_mut().filter(|one| one.cell == C3) {
+            one.overlap = one.overlap.map(|overlap| super::super::volley::Overlap { depth: 1, ..overlap });
+        }
+        assert!(diagnose(&cells, None).rules.contains(&"check-then-insert"));
+    }
+
+    #[test]
+    fn without_controls_no_fault_is_named() {
+        let found = diagnose(&sequence(&[(C4, No, &[1, 1, 1])]), None);
+        assert!(found.rules.is_empty() && found.why.len() == 1);
+    }
+}

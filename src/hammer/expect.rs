@@ -1,0 +1,155 @@
+//! What must hold of an experiment's counts. It does not know how they came about.
+
+use std::collections::HashMap;
+
+use anyhow::{Result, anyhow};
+use cel::Value;
+
+use super::expression::Expression;
+use super::tally::Tally;
+
+const NAMES: [&str; 6] = ["successes", "refused", "unknown", "effects", "requests", "by_copy"];
+
+/// An expectation over counts.
+#[derive(Debug)]
+pub struct Expectation {
+    expression: Expression,
+}
+
+/// Whether an expectation is met, given what is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// It is, whatever became of the requests without a clear answer.
+    Yes,
+    /// It is not, whatever became of them.
+    No,
+    /// They decide.
+    Undecided,
+}
+
+impl Expectation {
+    /// Reads the expectation, or takes the usual one: one effect where effects are counted, else one success.
+    pub fn parse(source: Option<&str>, effects_counted: bool) -> Result<Expectation> {
+        let usual = if effects_counted { "effects == 1" } else { "successes == 1" };
+        let expression = Expression::compile("--expect", source.unwrap_or(usual), &NAMES)?;
+        if expression.uses("effects") && !effects_counted {
+            return Err(anyhow!("--expect speaks of effects: say how they are counted, with --effect-id or --verify"));
+        }
+        let expectation = Expectation { expression };
+        let trial = Tally { effects: effects_counted.then_some(1), ..Tally::default() };
+        expectation.evaluate(&trial, 0, 1).map(|_| expectation).map_err(|error| anyhow!("--expect: {error}"))
+    }
+
+    /// The text as given.
+    pub fn source(&self) -> &str {
+        self.expression.source()
+    }
+
+    /// The limit that the expectation speaks of: its one whole number above one.
+    pub fn limit(&self) -> Option<u64> {
+        let source = self.source();
+        let mut numbers = source
+            .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'))
+            .filter_map(|word| word.trim_end_matches('u').parse::<u64>().ok())
+            .filter(|&number| number > 1);
+        let first = numbers.next()?;
+        numbers.all(|number| number == first).then_some(first)
+    }
+
+    /// Whether counts beyond one and the same request matter, so that an experiment needs the full number of requests.
+    pub fn counts_beyond_one(&self) -> bool {
+        self.source()
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .any(|word| word.trim_end_matches('u').parse::<u64>().is_ok_and(|number| number > 1))
+            || self.expression.uses("requests")
+    }
+
+    /// Judges the counts: each unknown may have been a success, and may have been an effect of its own.
+    pub fn judge(&self, tally: &Tally) -> Result<Holds, String> {
+        let known = tally.effects.unwrap_or(0);
+        let mut answers = (false, false);
+        for more in 0..=tally.unknown {
+            let most = if tally.effects_settled { 0 } else { more };
+            let least = if tally.effects_settled || known > 0 || more == 0 { 0 } else { 1 };
+            for effects in [known + least, known + most] {
+                match self.evaluate(tally, more, effects)? {
+                    true => answers.0 = true,
+                    false => answers.1 = true,
+                }
+            }
+        }
+        let by_copy_open = tally.unknown > 0 && self.expression.uses("by_copy");
+        Ok(match answers {
+            (true, false) if !by_copy_open => Holds::Yes,
+            (false, true) if !by_copy_open => Holds::No,
+            _ => Holds::Undecided,
+        })
+    }
+
+    fn evaluate(&self, tally: &Tally, more: u64, effects: u64) -> Result<bool, String> {
+        let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
+        let by_copy: HashMap<String, Value> = tally.by_copy.iter().map(|copy| (copy.copy.clone(), int(copy.successes))).collect();
+        self.expression.holds(vec![
+            ("successes", int(tally.successes + more)),
+            ("refused", int(tally.refused + tally.refused_elsewhere)),
+            ("unknown", int(tally.unknown - more)),
+            ("effects", int(effects)),
+            ("requests", int(tally.requests)),
+            ("by_copy", by_copy.into()),
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(source: Option<&str>, tally: &Tally) -> Holds {
+        Expectation::parse(source, tally.effects.is_some()).unwrap().judge(tally).unwrap()
+    }
+
+    fn tally(successes: u64, unknown: u64, effects: Option<u64>) -> Tally {
+        Tally { requests: 50, successes, unknown, effects, ..Tally::default() }
+    }
+
+    #[test]
+    fn unknowns_decide_nothing_by_themselves() {
+        assert_eq!(judge(None, &tally(1, 0, None)), Holds::Yes);
+        assert_eq!(judge(None, &tally(0, 0, None)), Holds::No);
+        assert_eq!(judge(None, &tally(1, 3, None)), Holds::Undecided);
+        assert_eq!(judge(None, &tally(0, 50, None)), Holds::Undecided);
+        assert_eq!(judge(None, &tally(2, 48, None)), Holds::No);
+        assert_eq!(judge(Some("successes <= 5"), &tally(2, 3, None)), Holds::Yes);
+        assert_eq!(judge(Some("successes <= 5"), &tally(2, 4, None)), Holds::Undecided);
+    }
+
+    #[test]
+    fn the_state_settles_unknowns() {
+        let settled = Tally { effects_settled: true, ..tally(1, 49, Some(1)) };
+        assert_eq!(judge(None, &settled), Holds::Yes);
+        assert_eq!(judge(None, &tally(1, 49, Some(1))), Holds::Undecided);
+        assert_eq!(judge(None, &Tally { effects_settled: true, ..tally(1, 49, Some(2)) }), Holds::No);
+    }
+
+    #[test]
+    fn equal_answers_are_one_effect() {
+        assert_eq!(judge(None, &tally(50, 0, Some(1))), Holds::Yes);
+        assert_eq!(judge(None, &tally(50, 0, Some(2))), Holds::No);
+    }
+
+    #[test]
+    fn the_limit_is_the_one_number_above_one() {
+        let limit = |source| Expectation::parse(Some(source), false).unwrap().limit();
+        assert_eq!(limit("successes <= 5"), Some(5));
+        assert_eq!(limit("successes == 1"), None);
+        assert_eq!(limit("successes >= 1 && successes <= 7"), Some(7));
+        assert_eq!(limit("successes <= 5 && refused >= 9"), None);
+    }
+
+    #[test]
+    fn effects_need_a_way_to_count_them() {
+        let error = Expectation::parse(Some("effects == 1"), false).unwrap_err().to_string();
+        assert!(error.contains("--effect-id or --verify"), "{error}");
+        assert!(Expectation::parse(Some("successes + 1"), false).unwrap_err().to_string().contains("true or false"));
+    }
+}

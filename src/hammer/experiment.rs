@@ -1,0 +1,156 @@
+//! What one experiment was and what it showed. It does not know the other experiments.
+
+use std::time::Duration;
+
+use super::expect::Holds;
+use super::release::Mechanism;
+use super::tally::Tally;
+use super::volley::Overlap;
+
+/// The cells of the differential control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cell {
+    /// One request at each copy, each on an entity of its own.
+    C0,
+    /// One after another on one copy.
+    C1,
+    /// One after another across copies.
+    C2,
+    /// All at once on one copy.
+    C3,
+    /// All at once across copies.
+    C4,
+}
+
+impl Cell {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cell::C0 => "c0",
+            Cell::C1 => "c1",
+            Cell::C2 => "c2",
+            Cell::C3 => "c3",
+            Cell::C4 => "c4",
+        }
+    }
+
+    /// What is done, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Cell::C0 => "one request at each copy",
+            Cell::C1 => "one after another on one copy",
+            Cell::C2 => "one after another across copies",
+            Cell::C3 => "all at once on one copy",
+            Cell::C4 => "all at once across copies",
+        }
+    }
+
+    /// Whether requests are fired together.
+    pub fn is_volley(self) -> bool {
+        matches!(self, Cell::C3 | Cell::C4)
+    }
+}
+
+/// One experiment.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    /// Which cell.
+    pub cell: Cell,
+    /// The round, from 1.
+    pub round: u32,
+    /// With a pause between the requests.
+    pub settled: bool,
+    /// The counts.
+    pub tally: Tally,
+    /// Whether the expectation was met.
+    pub holds: Holds,
+    /// What was in flight at once, of a volley.
+    pub overlap: Option<Overlap>,
+    /// From the first last byte let go to the last, of a volley.
+    pub spread: Option<Duration>,
+    /// How the last bytes were let go.
+    pub by: Option<Mechanism>,
+    /// How long answers took to begin, with the copy's name.
+    pub latencies: Vec<(String, Duration)>,
+    /// The answers in words, the most frequent first.
+    pub answers: Vec<(String, usize)>,
+    /// What else a reader must know.
+    pub remarks: Vec<String>,
+    /// Why it was not carried out.
+    pub failure: Option<String>,
+}
+
+impl Experiment {
+    /// An experiment that could not be carried out.
+    pub fn failed(cell: Cell, round: u32, why: String) -> Experiment {
+        Experiment {
+            cell,
+            round,
+            settled: false,
+            tally: Tally::default(),
+            holds: Holds::Undecided,
+            overlap: None,
+            spread: None,
+            by: None,
+            latencies: Vec::new(),
+            answers: Vec::new(),
+            remarks: Vec::new(),
+            failure: Some(why),
+        }
+    }
+
+    /// Whether requests were under way together: at least two, and at two copies where several are fired at.
+    pub fn overlapped(&self) -> bool {
+        let copies = if self.cell == Cell::C4 { self.tally.by_copy.len().min(2) } else { 1 };
+        self.overlap.is_some_and(|overlap| overlap.depth >= 2 && overlap.copies >= copies)
+    }
+
+    /// Whether it was a volley that met the expectation only because its requests were not in flight together.
+    pub fn was_in_vain(&self) -> bool {
+        self.cell.is_volley() && self.failure.is_none() && self.holds == Holds::Yes && !self.overlapped()
+    }
+
+    /// Whether it says something about the guard: it was violated, or it was met under requests that overlapped.
+    pub fn is_evidence(&self) -> bool {
+        match self.holds {
+            Holds::No => true,
+            Holds::Yes => !self.cell.is_volley() || self.overlapped(),
+            Holds::Undecided => false,
+        }
+    }
+
+    /// The answers in one line.
+    pub fn answers_in_words(&self) -> String {
+        let all = self.answers.iter().take(4).map(|(what, count)| match count {
+            1 => what.clone(),
+            _ => format!("{count} x {what}"),
+        });
+        all.collect::<Vec<_>>().join("; ")
+    }
+}
+
+#[cfg(test)]
+impl Experiment {
+    /// An experiment with these counts, to be varied in tests.
+    pub fn example(cell: Cell, round: u32, holds: Holds, successes_by_copy: &[u64]) -> Experiment {
+        let by_copy: Vec<_> = successes_by_copy
+            .iter()
+            .enumerate()
+            .map(|(index, &successes)| super::tally::CopyTally {
+                copy: format!("copy {}", index + 1),
+                requests: successes.max(17),
+                successes,
+            })
+            .collect();
+        let successes = successes_by_copy.iter().sum();
+        let requests = by_copy.iter().map(|copy| copy.requests).sum();
+        let copies = by_copy.len();
+        Experiment {
+            holds,
+            overlap: cell.is_volley().then_some(Overlap { depth: 17 * copies, copies, early: 0 }),
+            tally: Tally { requests, successes, refused: requests - successes, by_copy, ..Tally::default() },
+            failure: None,
+            ..Experiment::failed(cell, round, String::new())
+        }
+    }
+}

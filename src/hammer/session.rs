@@ -1,0 +1,249 @@
+//! Carries out one experiment: a fresh entity, its set-up, the requests, and the read afterwards. It does not know which
+//! experiment comes next, nor what the counts mean.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::controls::Order;
+use super::expect::Holds;
+use super::experiment::{Cell, Experiment};
+use super::locator::Locator;
+use super::observation::{Observation, Outcome};
+use super::plan::{Plan, Step};
+use super::request::Request;
+use super::tally::{Tally, count};
+use super::template::{Entities, Values};
+use super::volley::{Flight, Hit, Range, Shot, fire, single};
+
+/// How much of a body is shown of an answer, in characters.
+const EXCERPT: usize = 80;
+
+/// A run under way.
+pub struct Session<'a> {
+    plan: &'a Plan,
+    range: Range<'a>,
+    names: Vec<String>,
+    entities: Entities,
+}
+
+impl<'a> Session<'a> {
+    /// Nothing has been sent yet.
+    pub fn new(plan: &'a Plan, range: Range<'a>) -> Session<'a> {
+        let names = range.copies.iter().map(|copy| copy.name.clone()).collect();
+        Session { plan, range, names, entities: Entities::new() }
+    }
+
+    /// Carries out one experiment; what goes wrong is part of it.
+    pub fn carry_out(&mut self, order: Order) -> Experiment {
+        let made = match order.cell {
+            Cell::C0 => self.first_requests(order),
+            Cell::C1 | Cell::C2 => self.one_after_another(order),
+            Cell::C3 | Cell::C4 => self.all_at_once(order),
+        };
+        made.unwrap_or_else(|why| Experiment::failed(order.cell, order.round, why))
+    }
+
+    /// One request at each copy, each on an entity of its own.
+    fn first_requests(&mut self, order: Order) -> Result<Experiment, String> {
+        let mut observations = Vec::new();
+        let mut disagreements = Vec::new();
+        for copy in 0..self.names.len() {
+            let fresh = self.prepared()?;
+            let hit = single(&self.range, &self.shot(copy, &fresh, 1))?;
+            if let Err(what) = &hit.answer {
+                return Err(self.no_answer(copy, what));
+            }
+            observations.push(self.observe(hit));
+            disagreements.extend(self.seen_differently(&fresh)?);
+        }
+        let accepted = observations.iter().all(|observation| observation.outcome == Outcome::Accepted);
+        let holds = if accepted && disagreements.is_empty() { Holds::Yes } else { Holds::Undecided };
+        let mut experiment = self.experiment(order, &observations, None);
+        experiment.holds = holds;
+        experiment.answers.extend(disagreements.into_iter().map(|what| (what, 1)));
+        Ok(experiment)
+    }
+
+    fn one_after_another(&mut self, order: Order) -> Result<Experiment, String> {
+        let fresh = self.prepared()?;
+        let copies = if order.cell == Cell::C1 { 1 } else { self.names.len() };
+        let mut observations = Vec::new();
+        for index in 0..self.plan.sequential_requests(self.names.len()) {
+            if self.range.interrupt.raised() {
+                return Err("interrupted".to_owned());
+            }
+            if order.settled && index > 0 {
+                self.range.interrupt.sleep(self.plan.settle);
+            }
+            let copy = index % copies;
+            let hit = single(&self.range, &self.shot(copy, &fresh, index + 1)).unwrap_or_else(|what| unsent(copy, what));
+            observations.push(self.observe(hit));
+        }
+        let mut experiment = self.experiment(order, &observations, Some(&fresh));
+        experiment.settled = order.settled;
+        Ok(experiment)
+    }
+
+    fn all_at_once(&mut self, order: Order) -> Result<Experiment, String> {
+        let fresh = self.prepared()?;
+        let copies = if order.cell == Cell::C3 { 1 } else { self.names.len() };
+        let shots: Vec<Shot> = (0..self.plan.requests).map(|index| self.shot(index % copies, &fresh, index + 1)).collect();
+        let Flight { hits, overlap, spread, by } = fire(&self.range, &shots)?;
+        let observations: Vec<Observation> = hits.into_iter().map(|hit| self.observe(hit)).collect();
+        let mut experiment = self.experiment(order, &observations, Some(&fresh));
+        experiment.overlap = Some(overlap);
+        experiment.spread = Some(spread);
+        experiment.by = Some(by);
+        if overlap.early > 0 {
+            experiment.remarks.push(format!("{} answers began before the gate opened", overlap.early));
+        }
+        Ok(experiment)
+    }
+
+    /// A fresh entity, set up.
+    fn prepared(&mut self) -> Result<String, String> {
+        let fresh = self.entities.fresh();
+        for step in &self.plan.setup {
+            let hit = single(&self.range, &Shot { copy: 0, request: self.step(step, 0, &fresh) });
+            let answer = hit.and_then(|hit| hit.answer).map_err(|what| format!("--setup '{}': {what}", step.source))?;
+            if !(200..400).contains(&answer.status) {
+                return Err(format!("--setup '{}' answered {}", step.source, excerpt(answer.status, &answer.text())));
+            }
+        }
+        Ok(fresh)
+    }
+
+    fn shot(&self, copy: usize, fresh: &str, n: usize) -> Shot {
+        let endpoint = &self.range.copies[copy].endpoint;
+        let request = self.plan.request.render(&endpoint.authority, &endpoint.target, Values { fresh, n });
+        Shot { copy, request }
+    }
+
+    fn step(&self, step: &Step, copy: usize, fresh: &str) -> Request {
+        step.request.render(&self.range.copies[copy].endpoint.authority, &step.target, Values { fresh, n: 1 })
+    }
+
+    fn observe(&self, hit: Hit) -> Observation {
+        let criteria = &self.plan.criteria;
+        let (outcome, remark) = criteria.judge(&hit.answer);
+        let effect = match (&hit.answer, &criteria.effect_id) {
+            (Ok(answer), Some(place)) if outcome == Outcome::Accepted => place.find(answer),
+            _ => None,
+        };
+        let Hit { copy, released, first_byte, answer } = hit;
+        Observation { copy, released, first_byte, answer, outcome, effect, remark }
+    }
+
+    /// Counts and judges. With the entity, effects are read from the state where the plan says how.
+    fn experiment(&self, order: Order, observations: &[Observation], entity: Option<&str>) -> Experiment {
+        let mut tally = count(observations, &self.names, self.plan.criteria.effect_id.is_some());
+        let mut remarks: Vec<String> = distinct(observations.iter().filter_map(|one| one.remark.clone()));
+        let mut readable = true;
+        if let (Some((step, place)), Some(fresh)) = (&self.plan.verify, entity) {
+            match self.read(step, place, 0, fresh) {
+                Ok(effects) => settle(&mut tally, effects, &mut remarks),
+                Err(what) => {
+                    readable = false;
+                    remarks.push(what);
+                }
+            }
+        } else if tally.nameless > 0 {
+            readable = false;
+            remarks.push(format!("{} accepted answers hold no --effect-id", tally.nameless));
+        }
+        let holds = match self.plan.expectation.judge(&tally) {
+            // What is known may be too few effects, never too many.
+            Ok(Holds::No) if !readable && tally.effects.is_some_and(|effects| effects > 1) => Holds::No,
+            Ok(_) if !readable => Holds::Undecided,
+            Ok(holds) => holds,
+            Err(error) => {
+                remarks.push(format!("--expect has no answer here: {error}"));
+                Holds::Undecided
+            }
+        };
+        Experiment {
+            holds,
+            latencies: observations.iter().filter_map(|one| self.latency(one)).collect(),
+            answers: answers(observations),
+            remarks,
+            failure: None,
+            tally,
+            ..Experiment::failed(order.cell, order.round, String::new())
+        }
+    }
+
+    fn latency(&self, observation: &Observation) -> Option<(String, Duration)> {
+        let latency = observation.first_byte?.saturating_sub(observation.released);
+        Some((self.names[observation.copy].clone(), latency))
+    }
+
+    fn read(&self, step: &Step, place: &Locator, copy: usize, fresh: &str) -> Result<u64, String> {
+        let failed = |what: String| format!("--verify '{}': {what}", step.source);
+        let hit = single(&self.range, &Shot { copy, request: self.step(step, copy, fresh) });
+        let answer = hit.and_then(|hit| hit.answer).map_err(failed)?;
+        let found = place.find(&answer).filter(|_| (200..300).contains(&answer.status));
+        let found = found.ok_or_else(|| failed(format!("no number in {}", excerpt(answer.status, &answer.text()))))?;
+        found.trim().parse().map_err(|_| failed(format!("`{}` is no whole number", shorten(&found))))
+    }
+
+    /// Whether the copies see different effects of the same request.
+    fn seen_differently(&self, fresh: &str) -> Result<Option<String>, String> {
+        let Some((step, place)) = &self.plan.verify else { return Ok(None) };
+        let seen = (0..self.names.len()).map(|copy| self.read(step, place, copy, fresh)).collect::<Result<Vec<_>, _>>()?;
+        let same = seen.iter().all(|effects| Some(effects) == seen.first());
+        let each = || self.names.iter().zip(&seen).map(|(name, effects)| format!("{name} sees {effects}"));
+        Ok((!same).then(|| format!("the copies see different states: {}", each().collect::<Vec<_>>().join(", "))))
+    }
+
+    fn no_answer(&self, copy: usize, what: &str) -> String {
+        format!(
+            "{}: the first request got no answer: {what}. Does an HTTP/1.1 service listen there, and what does its log say?",
+            self.names[copy]
+        )
+    }
+}
+
+fn settle(tally: &mut Tally, effects: u64, remarks: &mut Vec<String>) {
+    tally.effects = Some(effects);
+    tally.effects_settled = true;
+    if tally.unknown > 0 {
+        let (unknown, s) = (tally.unknown, if effects == 1 { "" } else { "s" });
+        remarks
+            .push(format!("{unknown} requests without a clear answer are settled by the state, which shows {effects} effect{s}"));
+    }
+}
+
+fn unsent(copy: usize, what: String) -> Hit {
+    Hit { copy, released: Duration::ZERO, first_byte: None, answer: Err(what) }
+}
+
+/// Distinct answers with their number, the most frequent first.
+fn answers(observations: &[Observation]) -> Vec<(String, usize)> {
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for observation in observations {
+        let words = match &observation.answer {
+            Ok(answer) => excerpt(answer.status, &answer.text()),
+            Err(what) => what.clone(),
+        };
+        *kinds.entry(words).or_default() += 1;
+    }
+    let mut kinds: Vec<_> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    kinds
+}
+
+fn excerpt(status: u16, body: &str) -> String {
+    match body.trim() {
+        "" => status.to_string(),
+        body => format!("{status} `{}`", shorten(body)),
+    }
+}
+
+fn shorten(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(EXCERPT).collect();
+    if text.chars().count() > EXCERPT { format!("{line}...") } else { line }
+}
+
+fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
+    texts.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+}

@@ -1,0 +1,251 @@
+//! The volley: connections staged, all but the last byte sent, one gate, and every answer until the deadline. It judges
+//! nothing and retries nothing.
+
+use std::collections::BTreeSet;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustls::ClientConfig;
+
+use super::answer::{Answer, Progress};
+use super::connection::{Connection, wait_readable};
+use super::copies::Copy;
+use super::interrupt::Interrupt;
+use super::release::{Mechanism, release};
+use super::request::{Hold, Request};
+use super::send_queue;
+
+/// How long requests may stand half sent.
+const STAGING: Duration = Duration::from_secs(2);
+/// The pause between connections, so that short accept queues keep up.
+const PACE: Duration = Duration::from_micros(200);
+/// The pause before the gate, in which the service takes in what has been delivered.
+const CALM: Duration = Duration::from_millis(10);
+/// Connections that one thread opens.
+const BATCH: usize = 25;
+
+/// What is the same for every request of a run.
+pub struct Range<'a> {
+    /// The copies fired at.
+    pub copies: &'a [Copy],
+    /// TLS settings.
+    pub tls: Arc<ClientConfig>,
+    /// Which byte waits.
+    pub hold: Hold,
+    /// How it is let go.
+    pub mechanism: Mechanism,
+    /// How long an answer may take.
+    pub timeout: Duration,
+    /// Ends waiting early.
+    pub interrupt: Interrupt,
+}
+
+/// One request to one copy.
+pub struct Shot {
+    /// The copy's index.
+    pub copy: usize,
+    /// What is sent.
+    pub request: Request,
+}
+
+/// One request's fate.
+pub struct Hit {
+    /// The copy's index.
+    pub copy: usize,
+    /// When the last byte was gone, since the gate opened.
+    pub released: Duration,
+    /// When the answer began.
+    pub first_byte: Option<Duration>,
+    /// The answer, or in words why there is none.
+    pub answer: Result<Answer, String>,
+}
+
+/// One volley's fate.
+pub struct Flight {
+    /// Every request.
+    pub hits: Vec<Hit>,
+    /// How much of it was in flight at once.
+    pub overlap: Overlap,
+    /// From the first last byte let go to the last.
+    pub spread: Duration,
+    /// How the bytes were let go.
+    pub by: Mechanism,
+}
+
+/// What was surely under way at one instant: released before it, and not answered by it. The best of a few instants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Overlap {
+    /// Requests.
+    pub depth: usize,
+    /// Copies that had such a request.
+    pub copies: usize,
+    /// Requests answered before the gate opened.
+    pub early: usize,
+}
+
+impl Overlap {
+    /// This, or the instant at which these copies had a request in flight, whichever reaches more copies and then more requests.
+    fn at_best(self, in_flight: &[usize]) -> Overlap {
+        let copies = in_flight.iter().collect::<BTreeSet<_>>().len();
+        let seen = Overlap { depth: in_flight.len(), copies, ..self };
+        if (seen.copies, seen.depth) > (self.copies, self.depth) { seen } else { self }
+    }
+}
+
+/// Sends one request and waits for its answer.
+pub fn single(range: &Range<'_>, shot: &Shot) -> Result<Hit, String> {
+    let mut connection = Connection::open(&range.copies[shot.copy], &range.tls, range.timeout)?;
+    connection.expect_head_answer(shot.request.is_head);
+    let began = Instant::now();
+    let sent = connection.send(&shot.request.bytes).and_then(|()| connection.never_wait());
+    let released = began.elapsed();
+    let progress = match sent {
+        Ok(()) => connection.answer_by(began + range.timeout, &|| range.interrupt.raised()),
+        Err(error) => Progress::Broken(format!("the request could not be sent: {error}")),
+    };
+    let first_byte = connection.has_received().then(|| began.elapsed());
+    let answer = answer(progress, connection.has_received(), range);
+    Ok(Hit { copy: shot.copy, released, first_byte, answer })
+}
+
+/// Fires the shots together. The error says why nothing was fired.
+pub fn fire(range: &Range<'_>, shots: &[Shot]) -> Result<Flight, String> {
+    let mut connections = connect_all(range, shots)?;
+    let held = stage(range, shots, &mut connections)?;
+    let early: Vec<bool> = connections.iter().map(Connection::has_received).collect();
+    let pending: Vec<_> = connections.iter().map(AsFd::as_fd).zip(held.iter().map(Vec::as_slice)).collect();
+
+    let sockets: Vec<_> = connections.iter().map(AsFd::as_fd).collect();
+    let mut overlap = Overlap { depth: 0, copies: 0, early: early.iter().filter(|&&early| early).count() };
+    let released = release(&pending, range.mechanism, &mut |gone| {
+        let answered = wait_readable(&sockets[..gone], Duration::ZERO);
+        let in_flight = (0..gone).filter(|&index| !early[index] && !answered[index]).map(|index| shots[index].copy);
+        overlap = overlap.at_best(&in_flight.collect::<Vec<_>>());
+    });
+
+    let since = |instant: &Instant| instant.duration_since(released.began);
+    let arrivals = receive(range, connections, released.began, &released.failed);
+    let hits = shots
+        .iter()
+        .zip(arrivals)
+        .enumerate()
+        .map(|(index, (shot, (first_byte, answer)))| Hit {
+            copy: shot.copy,
+            released: since(&released.gone[index]),
+            first_byte,
+            answer,
+        })
+        .collect();
+    let spread = released.gone.iter().map(since).max().unwrap_or_default();
+    Ok(Flight { hits, overlap, spread, by: released.by })
+}
+
+fn connect_all(range: &Range<'_>, shots: &[Shot]) -> Result<Vec<Connection>, String> {
+    let open = |shot: &Shot| {
+        if range.interrupt.raised() {
+            return Err("interrupted".to_owned());
+        }
+        std::thread::sleep(PACE);
+        let mut connection = Connection::open(&range.copies[shot.copy], &range.tls, range.timeout)?;
+        connection.expect_head_answer(shot.request.is_head);
+        Ok(connection)
+    };
+    let opened: Vec<Result<Vec<Connection>, String>> = std::thread::scope(|scope| {
+        let batches: Vec<_> = shots
+            .chunks(BATCH)
+            .map(|batch| scope.spawn(move || batch.iter().map(open).collect::<Result<Vec<_>, String>>()))
+            .collect();
+        batches.into_iter().map(|batch| batch.join().unwrap_or_else(|_| Err("a connecting thread failed".to_owned()))).collect()
+    });
+    Ok(opened.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+/// Sends all but what waits, and sees it delivered. Returns what waits, as it goes over the wire.
+fn stage(range: &Range<'_>, shots: &[Shot], connections: &mut [Connection]) -> Result<Vec<Vec<u8>>, String> {
+    let began = Instant::now();
+    let mut held = Vec::with_capacity(shots.len());
+    for (shot, connection) in shots.iter().zip(connections.iter_mut()) {
+        let name = &range.copies[shot.copy].name;
+        let (ahead, last) = shot.request.bytes.split_at(shot.request.ahead(range.hold));
+        let staged = connection.send(ahead).and_then(|()| connection.never_wait()).and_then(|()| connection.seal(last));
+        held.push(staged.map_err(|error| format!("{name} closed the connection while the request was being sent: {error}"))?);
+        if range.interrupt.raised() {
+            return Err("interrupted".to_owned());
+        }
+    }
+    let locals: Vec<_> = connections.iter().filter_map(|connection| connection.local().ok()).collect();
+    let drained = send_queue::drained(&locals, STAGING.saturating_sub(began.elapsed()));
+    if !drained || began.elapsed() > STAGING {
+        return Err(format!(
+            "the requests could not be delivered within {STAGING:?}, all but the last byte: send a smaller body or fewer requests (-n)"
+        ));
+    }
+    range.interrupt.sleep(CALM);
+    for (shot, connection) in shots.iter().zip(connections.iter_mut()) {
+        connection.take_in();
+        if connection.is_closed() && !connection.has_received() {
+            let name = &range.copies[shot.copy].name;
+            return Err(format!(
+                "{name} closed a connection before the request was complete: fewer requests (-n) may fit its limit"
+            ));
+        }
+    }
+    Ok(held)
+}
+
+type Arrival = (Option<Duration>, Result<Answer, String>);
+
+fn receive(range: &Range<'_>, connections: Vec<Connection>, began: Instant, failed: &[Option<String>]) -> Vec<Arrival> {
+    let mut arrivals: Vec<Option<Arrival>> = connections.iter().map(|_| None).collect();
+    let mut first: Vec<Option<Duration>> = vec![None; connections.len()];
+    let mut open: Vec<(usize, Connection)> = connections.into_iter().enumerate().collect();
+    let deadline = began + range.timeout;
+    let mut looked = false;
+    while !open.is_empty() {
+        let over = Instant::now() >= deadline || range.interrupt.raised();
+        let sockets: Vec<_> = open.iter().map(|(_, connection)| connection.as_fd()).collect();
+        let wait = deadline.saturating_duration_since(Instant::now()).min(Duration::from_millis(50));
+        let readable = wait_readable(&sockets, wait);
+        let now = began.elapsed();
+        let mut kept = Vec::with_capacity(open.len());
+        for ((index, mut connection), readable) in open.into_iter().zip(readable) {
+            if !readable && !over && looked {
+                kept.push((index, connection));
+                continue;
+            }
+            connection.take_in();
+            if connection.has_received() {
+                first[index].get_or_insert(now);
+            }
+            match connection.progress() {
+                Progress::Incomplete if !over => kept.push((index, connection)),
+                progress => {
+                    // A finished connection is closed at once: a server with few workers needs it back.
+                    let answer = answer(progress, connection.has_received(), range);
+                    arrivals[index] = Some((first[index], answer));
+                }
+            }
+        }
+        open = kept;
+        looked = true;
+    }
+    arrivals
+        .into_iter()
+        .zip(failed)
+        .map(|(arrival, failed)| {
+            let (first_byte, answer) = arrival.unwrap_or((None, Err("was not looked at".to_owned())));
+            (first_byte, answer.map_err(|what| failed.clone().unwrap_or(what)))
+        })
+        .collect()
+}
+
+fn answer(progress: Progress, begun: bool, range: &Range<'_>) -> Result<Answer, String> {
+    match progress {
+        Progress::Complete(answer) => Ok(answer),
+        Progress::Broken(what) => Err(what),
+        Progress::Incomplete if range.interrupt.raised() => Err("interrupted before its answer".to_owned()),
+        Progress::Incomplete if begun => Err(format!("only half an answer within {:?}", range.timeout)),
+        Progress::Incomplete => Err(format!("no answer within {:?}", range.timeout)),
+    }
+}
