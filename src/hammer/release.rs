@@ -90,8 +90,12 @@ fn in_submissions(held: &[(BorrowedFd<'_>, &[u8])], size: usize, glance: &mut dy
         entries.push(entry.flags(flags).build().user_data(index as u64));
     }
     let mut ring = IoUring::new(count.max(1).next_power_of_two())?;
-    // A refusal shows here, while nothing is sent yet.
-    ring.submit()?;
+    // A refusal shows here, while nothing is sent yet; and what the kernel needs for each entry is then at hand.
+    let rehearsal = vec![opcode::Nop::new().build(); held.len()];
+    // SAFETY: an entry that does nothing borrows nothing.
+    unsafe { ring.submission().push_multiple(&rehearsal) }.map_err(io::Error::other)?;
+    ring.submit_and_wait(held.len())?;
+    ring.completion().for_each(drop);
     let mut gone = Vec::with_capacity(held.len());
     let began = Instant::now();
     for part in entries.chunks(size) {

@@ -19,7 +19,7 @@ use super::volley::{Flight, Hit, Range, Shot, fire, single};
 const EXCERPT: usize = 80;
 
 /// How many parts a release has once a service answered so fast that no overlap was seen.
-const CLOSER_LOOK: usize = 4;
+const CLOSER_LOOK: usize = 8;
 
 /// A run under way.
 pub struct Session<'a> {
