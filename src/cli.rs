@@ -2,6 +2,8 @@
 //! standard error. It must not know how a scan works or what a format looks like.
 
 mod catalogue;
+mod demo_copy;
+mod hammer;
 mod progress;
 mod scan;
 
@@ -38,10 +40,15 @@ struct Cli {
 enum Command {
     /// Read a source tree and report what breaks with several copies
     Scan(scan::ScanArgs),
+    /// Fire identical requests at several copies in the same instant, count the successes and say which fault they prove
+    Hammer(Box<crate::hammer::cli::HammerArgs>),
     /// Say what a rule means, when it is not a fault, and what the cure looks like
     Explain(catalogue::ExplainArgs),
     /// List all rules
     Rules(catalogue::RulesArgs),
+    /// Run one copy of the demo's service
+    #[command(hide = true)]
+    DemoCopy(demo_copy::DemoCopyArgs),
 }
 
 /// Where rule files come from.
@@ -63,8 +70,10 @@ impl RuleDirectories {
 pub fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Scan(args) => scan::run(&args),
+        Command::Hammer(args) => hammer::run(&args),
         Command::Explain(args) => catalogue::explain(&args),
         Command::Rules(args) => catalogue::list(&args),
+        Command::DemoCopy(args) => demo_copy::run(&args),
     };
     match outcome {
         Ok(status) => ExitCode::from(status),

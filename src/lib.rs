@@ -4,6 +4,7 @@
 //! copies. Modules depend on each other in one direction only; `tests/architecture.rs` holds them to it.
 
 pub mod cli;
+pub mod demo;
 pub mod facts;
 pub mod faults;
 pub mod files;

@@ -5,10 +5,15 @@ mod parsed;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::faults::Finding;
-use crate::files::{Tree, WalkOptions, read_tree};
+use rayon::prelude::*;
+
+use crate::facts::{FileFacts, facts};
+use crate::faults::{self, Copies, Finding, World};
+use crate::files::{Language, Source, Tree, WalkOptions, read_tree};
 use crate::findings::{Remark, Report, Selection, Stats, Suppressions, settle};
-use crate::rules::{Catalogue, RuleSet};
+use crate::program::{self, Flattener, Instances, Reach, Schema};
+use crate::rules::{Catalogue, RuleSet, Rulebook};
+use crate::syntax::Unit;
 
 use parsed::{Parsed, deep_threads, parse_all};
 
@@ -48,21 +53,24 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
     let started = Instant::now();
     let rules = RuleSet::with(&options.rules)?;
     let catalogue = Catalogue::load(&rules)?;
+    let book = Rulebook::load(&rules)?;
     let selection = Selection::new(&catalogue, options.select.clone(), options.ignore.clone(), options.strict)?;
 
     progress(Progress { stage: "reading", done: 0, total: 0 });
     let mut tree = read_tree(&options.root, WalkOptions { follow_links: options.follow_links })?;
-    let (units, found) = deep_threads()?.install(|| {
+    let (parsed, remarks, found) = deep_threads()?.install(|| {
         let units = parse_all(&tree.sources, progress);
+        tree.gaps.extend(units.iter().flat_map(|parsed| parsed.gaps().iter().cloned()));
+        let parsed = units.iter().filter_map(Parsed::unit).count();
+        let remarks: Vec<Remark> = remarks(&tree, &units).collect();
         progress(Progress { stage: "linking", done: 0, total: 0 });
-        let found = find_faults(&tree, &units, options);
-        (units, found)
+        let found = find_faults(&tree, units, book, &catalogue, options.copies);
+        (parsed, remarks, found)
     });
-    let (suppressions, unclear) = Suppressions::read(remarks(&tree, &units), &catalogue);
+    let (suppressions, unclear) = Suppressions::read(remarks.into_iter(), &catalogue);
     let settled = settle(found, &tree, &selection, &suppressions);
 
     let mut gaps = std::mem::take(&mut tree.gaps);
-    gaps.extend(units.iter().flat_map(|parsed| parsed.gaps().iter().cloned()));
     gaps.extend(unclear);
     gaps.sort();
     gaps.dedup();
@@ -72,7 +80,7 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
         rules: catalogue.named_by(settled.findings.iter().map(|finding| finding.rule.as_str())),
         stats: Stats {
             files: tree.sources.len() + tree.documents.len(),
-            parsed: units.iter().filter_map(Parsed::unit).count(),
+            parsed,
             bytes: bytes(&tree),
             seconds: started.elapsed().as_secs_f64(),
             suppressed: settled.suppressed,
@@ -85,8 +93,29 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
 }
 
 /// Facts, program and detectors: everything between the units and the findings.
-fn find_faults(_tree: &Tree, _units: &[Parsed], _options: &ScanOptions) -> Vec<Finding> {
-    Vec::new()
+fn find_faults(tree: &Tree, units: Vec<Parsed>, book: Rulebook, catalogue: &Catalogue, copies: Copies) -> Vec<Finding> {
+    let read: Vec<(&Source, Unit)> =
+        tree.sources.iter().zip(units).filter_map(|(source, parsed)| Some((source, parsed.into_unit()?))).collect();
+    let (sources, units): (Vec<&Source>, Vec<Unit>) = read.into_iter().unzip();
+    let files: Vec<FileFacts> = units.into_par_iter().enumerate().map(|(index, unit)| facts(index as u32, unit)).collect();
+    let paths = sources.iter().map(|source| source.path.clone()).collect();
+    let program = program::Tree::new(files, paths, book);
+    let flattener = Flattener::new(&program);
+    let world = World {
+        tree: &program,
+        reach: &Reach::new(&program, &flattener),
+        schema: &Schema::read(tree.sources.iter().filter(|source| source.language == Language::Sql)),
+        instances: &Instances::new(&program),
+        pooled_by_transaction: tree.documents.iter().any(|document| pools_by_transaction(&document.text)),
+    };
+    faults::detect(&world, &flattener, &sources, catalogue, copies)
+}
+
+/// Whether a pooler's settings hand connections out by transaction.
+fn pools_by_transaction(text: &str) -> bool {
+    text.lines()
+        .filter_map(|line| line.split_once('='))
+        .any(|(key, value)| key.trim() == "pool_mode" && value.trim() == "transaction")
 }
 
 /// All comments of the tree.

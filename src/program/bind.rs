@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::columns::{assignments, column, conditions, entity_columns};
 use super::flat::{Look, Presumed, What};
-use super::meaning::{Args, Meant, meaning};
+use super::meaning::{Args, Meant, meaning_on};
 use super::statement::{ColumnKind, Op, Statement, table_key};
 use super::{Ty, statements, store};
 use crate::facts::Value;
@@ -27,8 +27,7 @@ pub struct Site<'a> {
 pub fn bind(look: &Look<'_>, site: &Site<'_>) -> What {
     let tree = look.tree;
     let callee = super::flat::plain(look.events, site.callee);
-    if let Some(meant) = meaning(tree, &callee, site.args, site.file) {
-        let meant = Meant { receiver: receiver(site.callee), ..meant };
+    if let Some(meant) = meaning_on(tree, &callee, &receiver(site.callee), site.args, site.file) {
         return of_row(look, meant, site);
     }
     let ty = tree.ty(&callee, site.file);

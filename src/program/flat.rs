@@ -261,7 +261,10 @@ impl Look<'_> {
             return Some(meant.clone());
         }
         let (callee, args) = self.call(value)?;
-        let callee = plain(self.events, &callee);
-        super::meaning(self.tree, &callee, &args, file).map(Arc::new)
+        let receiver = match &callee {
+            Value::Member(of, _) => (**of).clone(),
+            _ => Value::Unknown,
+        };
+        super::meaning::meaning_on(self.tree, &plain(self.events, &callee), &receiver, &args, file).map(Arc::new)
     }
 }

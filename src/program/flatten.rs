@@ -264,7 +264,14 @@ impl<'f, 't> Writer<'f, 't> {
                     Meaning::Entry | Meaning::Job => {}
                     Meaning::Spawn => {
                         let around = Around { detached: true, ..inside(&[]) };
-                        if let Some(body) = body {
+                        // A coroutine made before and started here: its body stands behind the call that made it.
+                        if let Some(Value::Flat(made)) = body {
+                            let at = self.events[made as usize].at;
+                            self.events[made as usize..]
+                                .iter_mut()
+                                .filter(|event| event.hops.contains(&at))
+                                .for_each(|event| event.detached = true);
+                        } else if let Some(body) = body {
                             self.invoke(&body, &[], around, file, None);
                         }
                     }

@@ -26,6 +26,8 @@ pub struct Meant {
     pub library: Arc<str>,
     /// The path that matched.
     pub path: Arc<str>,
+    /// The row, by its place in the pack.
+    pub row: usize,
 }
 
 impl Meant {
@@ -47,31 +49,40 @@ impl Meant {
 
 /// What a call means; `None` when no pack knows it.
 pub fn meaning(tree: &Tree, callee: &Value, args: &Args, file: u32) -> Option<Meant> {
+    let receiver = match callee {
+        Value::Member(of, _) => (**of).clone(),
+        _ => Value::Unknown,
+    };
+    meaning_on(tree, callee, &receiver, args, file)
+}
+
+/// The same, where the parts of the meaning are to speak of `receiver`, not of the callee's own.
+pub fn meaning_on(tree: &Tree, callee: &Value, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
     let ty = tree.ty(callee, file);
     let packs = tree.packs(file);
-    let (receiver, method) = match callee {
-        Value::Member(of, name) => ((**of).clone(), Some(name.clone())),
-        _ => (Value::Unknown, None),
+    let (receiver_ty, method) = match callee {
+        Value::Member(of, name) => (tree.ty(of, file), Some(name.clone())),
+        _ => (Ty::Unknown, None),
     };
-    let call = Site { tree, receiver: &receiver, args };
+    let call = Site { tree, receiver, receiver_ty, args };
     if let Ty::Lib { path, sure, .. } = &ty {
         for row in packs.rows(path).chain(packs.rows(&format!("{path}()"))) {
             if call.holds(row.call) {
-                return Some(call.meant(row, *sure, path, file));
+                return Some(call.meant(row, *sure, path));
             }
         }
         // A method this type is not known to have: only what any value has.
         if *sure && path.contains(':') {
             let any =
                 packs.rows_of_method(method.as_deref()?).find(|row| row.call.is == Meaning::Pass && call.holds(row.call))?;
-            return Some(call.meant(any, true, path, file));
+            return Some(call.meant(any, true, path));
         }
     }
     if matches!(ty, Ty::Function(_) | Ty::Class(_)) {
         return None;
     }
     let method = method?;
-    packs.rows_of_method(&method).find(|row| call.holds(row.call)).map(|row| call.meant(row, false, &method, file))
+    packs.rows_of_method(&method).find(|row| call.holds(row.call)).map(|row| call.meant(row, false, &method))
 }
 
 /// What a decorator means, with the function it decorates as a last resort for `handler` and `body`.
@@ -91,6 +102,7 @@ pub fn decorator(tree: &Tree, value: &Value, file: u32) -> Option<Meant> {
 struct Site<'a> {
     tree: &'a Tree,
     receiver: &'a Value,
+    receiver_ty: Ty,
     args: &'a Args,
 }
 
@@ -119,7 +131,7 @@ impl Site<'_> {
         }
     }
 
-    fn meant(&self, row: Row<'_>, sure: bool, path: &str, file: u32) -> Meant {
+    fn meant(&self, row: Row<'_>, sure: bool, path: &str) -> Meant {
         let parts = row
             .call
             .with
@@ -138,9 +150,10 @@ impl Site<'_> {
             parts,
             sure,
             receiver: self.receiver.clone(),
-            receiver_ty: self.tree.ty(self.receiver, file),
+            receiver_ty: self.receiver_ty.clone(),
             library: row.pack.library.name.as_str().into(),
             path: path.into(),
+            row: row.number,
         }
     }
 

@@ -304,12 +304,22 @@ impl Tree {
                 if name == "default" {
                     return of.clone();
                 }
+                // An entity has its class's own methods.
+                if packs.kind(path) == TypeKind::Entity
+                    && let Some(Ty::Class(class) | Ty::Instance(class)) = args.first()
+                    && let found @ Ty::Function(_) = self.class_member(*class, of, name, depth + 1)
+                {
+                    return found;
+                }
                 let member = format!("{path}.{name}");
                 if let Some(id) = packs.type_at(&member) {
                     return Ty::Lib { path: id.clone(), of: args.clone(), sure: *sure };
                 }
                 if packs.rows(&member).next().is_some() {
                     return Ty::Lib { path: member.into(), of: args.clone(), sure: *sure };
+                }
+                if let Some(id) = packs.type_at(&format!("{path}.*")) {
+                    return Ty::Lib { path: id.clone(), of: args.clone(), sure: *sure };
                 }
                 if packs.kind(path) == TypeKind::Wrapper {
                     let inner = self.member_at(&of.first_arg(), name, file, depth + 1);
@@ -347,9 +357,10 @@ impl Tree {
                 let own = self.modules.own_files(folder);
                 own.into_iter().map(|file| self.ty_of_name(file, name, depth + 1)).find(|ty| !ty.is_unknown()).unwrap_or_default()
             }
-            Ty::Literal(value) => match value.entry(name) {
-                Some(entry) => self.ty_at(entry, file, depth + 1),
-                None => Ty::Unknown,
+            Ty::Literal(value) => match (value.entry(name), packs.type_at("{}")) {
+                (Some(entry), _) => self.ty_at(entry, file, depth + 1),
+                (None, Some(id)) if packs.rows(&format!("{id}.{name}")).next().is_some() => Ty::lib(format!("{id}.{name}")),
+                (None, _) => looks(),
             },
             Ty::Unknown | Ty::Function(_) => looks(),
         }
@@ -538,12 +549,25 @@ impl Tree {
                 for row in packs.rows(path).chain(anywhere.filter(|row| row.call.is == Meaning::Pass)) {
                     match (row.call.returns.as_deref(), row.call.is) {
                         (Some("self"), _) => return receiver(),
-                        (Some("element"), _) => return self.element(&receiver(), file),
+                        (Some("element"), _) => {
+                            let element = self.element(&receiver(), file);
+                            // `setdefault(key, Lock())`: what is put where nothing is.
+                            let last = args.last().filter(|_| args.len() > 1);
+                            return match (element, last) {
+                                (Ty::Unknown, Some((_, value))) => self.ty_at(value, file, depth + 1),
+                                (element, _) => element,
+                            };
+                        }
                         (Some("entity"), _) => {
-                            return match of.first() {
-                                Some(Ty::Class(class)) => Ty::Instance(*class),
-                                Some(other) => self.instance(other.clone(), file),
-                                None => Ty::Unknown,
+                            let of = if of.is_empty() { self.entity_of(&receiver()) } else { of.clone() };
+                            let entity = row.pack.types.iter().find(|row| row.is == TypeKind::Entity);
+                            return match (entity, of.first()) {
+                                (Some(entity), _) => {
+                                    Ty::Lib { path: format!("{}:{}", row.pack.library.name, entity.name).into(), of, sure: *sure }
+                                }
+                                (None, Some(Ty::Class(class))) => Ty::Instance(*class),
+                                (None, Some(other)) => self.instance(other.clone(), file),
+                                (None, None) => Ty::Unknown,
                             };
                         }
                         (Some(name), _) => {
@@ -560,6 +584,15 @@ impl Tree {
                                 },
                                 _ => receiver(),
                             };
+                        }
+                        (None, Meaning::Calls) => {
+                            if let Some(crate::rules::Part::At(selector)) = row.call.with.get("body")
+                                && let Some(body) = self.simple_pick(selector, callee, args)
+                                && let given = self.called(&body, &[], file, depth + 1)
+                                && !given.is_unknown()
+                            {
+                                return given;
+                            }
                         }
                         (None, _) => {}
                     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Idioms, Pack, Packs, RuleError, RuleSet, Verbs};
+use super::{Idioms, Pack, Packs, ReachRules, RuleError, RuleSet, Verbs};
 use crate::files::Language;
 
 /// Everything the engine knows of libraries.
@@ -14,6 +14,8 @@ pub struct Rulebook {
     pub idioms: Idioms,
     /// What unresolved names presume.
     pub verbs: Verbs,
+    /// Which files do not serve requests.
+    pub reach: ReachRules,
 }
 
 impl Rulebook {
@@ -23,6 +25,7 @@ impl Rulebook {
         let mut book = Rulebook::default();
         for file in set.files() {
             match file.folder() {
+                "common" if file.stem() == "reach" => book.reach = file.parse()?,
                 "common" => book.verbs = file.parse()?,
                 "redis" | "sql" => book.idioms.extend(file.parse()?),
                 folder => {

@@ -27,6 +27,8 @@ pub struct Row<'l> {
     pub call: &'l CallRow,
     /// Its pack.
     pub pack: &'l Pack,
+    /// Its place among the pack's calls.
+    pub number: usize,
 }
 
 impl Library {
@@ -43,9 +45,15 @@ impl Library {
         let pack = self.packs[index].clone();
         let name = pack.library.name.as_str();
         // `Type.method` is of this pack's type; `Type()` alone is a path of the library or language.
+        let named = |first: &str| pack.types.iter().any(|row| row.name == first);
         let expand = |path: &str| -> String {
-            let of_type = path.split_once('.').is_some_and(|(first, _)| pack.types.iter().any(|row| row.name == first));
-            if of_type { format!("{name}:{path}") } else { path.to_owned() }
+            let of_type = path.split_once('.').is_some_and(|(first, _)| named(first));
+            match path.strip_suffix("()") {
+                // What a value of a type gives when it is called.
+                Some(called) if called.strip_suffix("()").is_some_and(named) => format!("{name}:{called}"),
+                _ if of_type => format!("{name}:{path}"),
+                _ => path.to_owned(),
+            }
         };
         for (number, row) in pack.types.iter().enumerate() {
             let id: Arc<str> = format!("{name}:{}", row.name).into();
@@ -69,7 +77,10 @@ impl Library {
         for (number, row) in pack.calls.iter().enumerate() {
             for path in &row.on {
                 self.heads.insert(head(path).to_owned());
-                self.rows.entry(expand(path)).or_default().push((index, number));
+                // A row may be on a value of a type called as a function: `Type()`.
+                let called = path.strip_suffix("()").is_some_and(named);
+                let full = if called { format!("{name}:{path}") } else { expand(path) };
+                self.rows.entry(full).or_default().push((index, number));
                 if row.any_receiver
                     && let Some(method) = path.rsplit('.').next()
                 {
@@ -84,7 +95,7 @@ impl Library {
 
     fn row(&self, (pack, call): (usize, usize)) -> Option<Row<'_>> {
         let pack = self.packs.get(pack)?;
-        Some(Row { call: pack.calls.get(call)?, pack })
+        Some(Row { call: pack.calls.get(call)?, pack, number: call })
     }
 
     /// The type a path gives, by its id.

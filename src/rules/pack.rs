@@ -70,7 +70,8 @@ pub struct TypeRow {
     /// Its name inside this pack.
     pub name: String,
     /// Paths that give a value of it: `ioredis()` is the module's default export called, `redis.Redis.from_url()` a call,
-    /// `redis.Redis` the declared type. `{}` and `[]` are the language's literals. `Other.method()` names a type of this pack.
+    /// `redis.Redis` the declared type. `{}` and `[]` are the language's literals. `Other.method()` names a type of this pack,
+    /// `Other()()` what a value of it gives when called, `Other.*` any member of it that no row speaks of.
     #[serde(default)]
     pub from: Vec<String>,
     /// Base classes that make a class of the project one of these (`django.db.models.Model`).
@@ -120,7 +121,8 @@ pub enum TypeKind {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallRow {
-    /// `Type.method` of this pack, or the path of a function from its module (`stripe.charges.create`, `setInterval`).
+    /// `Type.method` of this pack, `Type()` for a value of it called as a function, or the path of a function from its module
+    /// (`stripe.charges.create`, `setInterval`).
     pub on: Vec<String>,
     /// What it means.
     pub is: Meaning,

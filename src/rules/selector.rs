@@ -3,7 +3,7 @@
 //! `0` an argument by position, `name` by keyword, `0.store` a key of an object argument, `self` the receiver, `self.1` the
 //! receiver's receiver's name part, `flag:NX` a constant text among the arguments, `after:PX` the argument behind one,
 //! `last`, `rest` (all arguments), `kwargs` (all keyword arguments as an object), `owner` (the name of the receiver),
-//! `=text` a constant; `a|b` the first that is there.
+//! `=text` a constant; `a|b` the first that is there, `a|=text` with a constant where none is.
 
 use std::fmt;
 
@@ -54,6 +54,9 @@ impl Selector {
 }
 
 fn pick(text: &str) -> Result<Pick, String> {
+    if let Some(constant) = text.strip_prefix('=') {
+        return Ok(Pick::Constant(constant.to_owned()));
+    }
     if let Some(flag) = text.strip_prefix("flag:") {
         return Ok(Pick::Flag(flag.to_owned()));
     }

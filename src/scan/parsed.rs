@@ -40,6 +40,14 @@ impl Parsed {
         }
     }
 
+    /// The unit itself.
+    pub fn into_unit(self) -> Option<Unit> {
+        match self {
+            Parsed::Unit(unit) => Some(*unit),
+            Parsed::NoProgram | Parsed::Failed(_) => None,
+        }
+    }
+
     /// What of it could not be read.
     pub fn gaps(&self) -> &[Gap] {
         match self {

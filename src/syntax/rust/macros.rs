@@ -1,6 +1,6 @@
 //! Macro calls, read as what they most likely expand to. It must know only macros every Rust program may use, or common forms.
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Block, Expr as SynExpr, ExprLit, File, Ident, Lit, Macro, Pat, Stmt, Token, Type, Visibility};
@@ -73,7 +73,7 @@ impl Lowering {
 
     /// A macro with a syntax of its own: an object of names and values, statements, or arguments of which some can be read.
     fn unusual_macro(&mut self, mac: &Macro, callee: Expr, word: &str, span: Span, out: &mut Vec<Step>) -> Expr {
-        if let Some(value) = self.object_tokens(mac.tokens.clone(), span, out) {
+        if let Some(value) = self.object_tokens(braced(mac.tokens.clone()), span, out) {
             return call_expr(callee, vec![Arg { name: None, value }], CallForm::Macro, span);
         }
         let statements = Block::parse_within.parse2(mac.tokens.clone());
@@ -191,6 +191,17 @@ impl Lowering {
             Ok(value) => self.expr(&value, out),
             Err(_) => expr(ExprKind::Other(Vec::new()), span),
         }
+    }
+}
+
+/// `"key": value, ..` with the braces that a macro's own stand for.
+fn braced(tokens: TokenStream) -> TokenStream {
+    let mut trees = tokens.clone().into_iter();
+    match (trees.next(), trees.next()) {
+        (Some(TokenTree::Literal(_)), Some(TokenTree::Punct(colon))) if colon.as_char() == ':' => {
+            TokenTree::Group(Group::new(Delimiter::Brace, tokens)).into()
+        }
+        _ => tokens,
     }
 }
 

@@ -1,0 +1,67 @@
+//! A fault seen in one function, before it is known whether the same fault was seen nearer to its cause.
+
+use super::Confidence;
+use super::Role;
+use super::view::View;
+use crate::program::{FlatEvent, Spot};
+
+/// A fault as a detector sees it.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// The rule.
+    pub rule: &'static str,
+    /// How sure the evidence is.
+    pub confidence: Confidence,
+    /// One sentence.
+    pub message: String,
+    /// The place that names the fault: in the function itself.
+    pub primary: Spot,
+    /// The deepest places that make the fault, for telling the same fault seen from two functions: cause, then work.
+    pub cause: Spot,
+    /// See `cause`.
+    pub work: Spot,
+    /// How many calls lie between the function and the fault.
+    pub distance: usize,
+    /// The chain of evidence.
+    pub trace: Vec<(Role, Spot, String)>,
+    /// The library whose words the cure uses.
+    pub library: Option<String>,
+}
+
+impl Candidate {
+    /// A candidate whose primary place is `cause` as the function sees it.
+    pub fn new(view: &View<'_>, rule: &'static str, cause: &FlatEvent, work: &FlatEvent, message: String) -> Candidate {
+        Candidate {
+            rule,
+            confidence: Confidence::High,
+            message,
+            primary: view.in_root(cause),
+            cause: cause.at,
+            work: work.at,
+            distance: cause.hops.len().min(work.hops.len()),
+            trace: vec![],
+            library: None,
+        }
+    }
+
+    /// Adds the calls that lead to an event, then the event itself.
+    pub fn hop(&mut self, role: Role, event: &FlatEvent, note: impl Into<String>) {
+        for call in event.hops.iter() {
+            self.add(Role::Call, *call, "calls on".to_owned());
+        }
+        self.add(role, event.at, note.into());
+    }
+
+    /// Adds a place.
+    pub fn add(&mut self, role: Role, at: Spot, note: String) {
+        if !self.trace.iter().any(|(known, spot, _)| *spot == at && (*known == role || role == Role::Call)) {
+            self.trace.push((role, at, note));
+        }
+    }
+
+    /// Lowers the confidence to at most this.
+    pub fn at_most(mut self, confidence: Confidence) -> Candidate {
+        self.confidence = self.confidence.min(confidence);
+        self
+    }
+}

@@ -1,0 +1,209 @@
+//! The data layer decides nothing: `lost-update`, `check-then-insert`, `check-then-act`, `unconditional-claim`,
+//! `number-from-max`.
+
+use super::candidate::Candidate;
+use super::effects::row_locked;
+use super::rows::{RowRead, RowWrite, columns_of, compares, computes_from, open_writes, row_reads, same_table, says_exists};
+use super::view::View;
+use super::{Confidence, Role};
+use crate::program::{ColumnKind, Op};
+
+pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+    let reads = row_reads(view);
+    if reads.is_empty() {
+        return;
+    }
+    let mut best: Vec<(u32, u8, Candidate)> = vec![];
+    for write in open_writes(view) {
+        for read in reads.iter().filter(|read| read.index < write.index) {
+            if row_locked(view, write.index, write.event) || read.statement.row_lock {
+                continue;
+            }
+            let Some((rank, candidate)) = judge(view, read, &write) else { continue };
+            match best.iter_mut().find(|(index, _, _)| *index == read.index) {
+                Some((_, known, _)) if *known <= rank => {}
+                Some(entry) => *entry = (read.index, rank, candidate),
+                None => best.push((read.index, rank, candidate)),
+            }
+        }
+    }
+    // One finding for one write: the strongest of its reads.
+    best.sort_by_key(|(_, rank, candidate)| (*rank, candidate.work));
+    let mut written = vec![];
+    for (_, _, candidate) in best {
+        if !written.contains(&candidate.work) {
+            written.push(candidate.work);
+            found.push(candidate);
+        }
+    }
+}
+
+/// The fault between a read and a write, with its rank: the lower, the more it says.
+fn judge(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<(u8, Candidate)> {
+    number_from_max(view, read, write)
+        .map(|found| (0, found))
+        .or_else(|| lost_update(view, read, write).map(|found| (1, found)))
+        .or_else(|| check_then_act(view, read, write).map(|found| (2, found)))
+        .or_else(|| claim(view, read, write).map(|found| (3, found)))
+        .or_else(|| check_then_insert(view, read, write).map(|found| (4, found)))
+}
+
+fn candidate(
+    view: &View<'_>,
+    rule: &'static str,
+    read: &RowRead<'_>,
+    write: &RowWrite<'_>,
+    message: String,
+    note: &str,
+) -> Candidate {
+    let mut candidate = Candidate::new(view, rule, write.event, write.event, message);
+    candidate.distance = candidate.distance.max(read.event.hops.len());
+    candidate.hop(Role::Check, read.event, note);
+    candidate.hop(Role::Effect, write.event, view.describe(write.event));
+    let sure = read.statement.sure && write.statement.sure;
+    candidate.at_most(if sure { Confidence::High } else { Confidence::Medium })
+}
+
+fn table(write: &RowWrite<'_>, read: &RowRead<'_>) -> String {
+    match write.statement.table.as_ref().or(read.statement.table.as_ref()) {
+        Some(table) => format!("`{table}`"),
+        None => "the row".to_owned(),
+    }
+}
+
+fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
+    if !matches!(write.statement.op, Op::Update | Op::Upsert) || !same_table(read, write, view) || write.statement.conditional() {
+        return None;
+    }
+    let column =
+        write.statement.sets.iter().find(|column| column.kind == ColumnKind::Equal && computes_from(view, column, read.index))?;
+    let message = format!(
+        "`{}` of {} is read, changed in memory and written back: two requests at once read the same value, and one change is lost",
+        column.name,
+        table(write, read)
+    );
+    Some(candidate(view, "lost-update", read, write, message, "read here"))
+}
+
+fn number_from_max(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
+    if write.statement.op != Op::Insert || !(read.statement.max || read.statement.counts) || !same_table(read, write, view) {
+        return None;
+    }
+    let column = write.statement.sets.iter().find(|column| computes_from(view, column, read.index))?;
+    let message =
+        format!("the next `{}` is worked out from the rows there are: two requests at once get the same number", column.name);
+    Some(candidate(view, "number-from-max", read, write, message, "the highest so far is read here"))
+}
+
+fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
+    let guard = write
+        .event
+        .guards
+        .iter()
+        .filter_map(|guard| view.flat.conds.get(guard.cond as usize))
+        .find(|cond| compares(view, &cond.value, read.index))?;
+    if write.statement.conditional() || !same_table(read, write, view) {
+        return None;
+    }
+    let spends = match write.statement.op {
+        Op::Update => {
+            let compared = columns_of(view, &guard.value, read.index);
+            let relative = write.statement.sets.iter().filter(|column| column.kind == ColumnKind::Relative);
+            write.statement.sets.is_empty() && write.statement.entity.is_none() && false
+                || relative.into_iter().any(|column| compared.is_empty() || compared.contains(&column.name))
+        }
+        Op::Insert => read.statement.counts,
+        _ => false,
+    };
+    if !spends {
+        return None;
+    }
+    let message = format!(
+        "{} is compared with its limit and then spent by a write that does not compare again: two requests at once both pass",
+        table(write, read)
+    );
+    let mut found = candidate(view, "check-then-act", read, write, message, "read here");
+    found.add(Role::Check, guard.at, "compared here".to_owned());
+    Some(found)
+}
+
+fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
+    let statement = &write.statement;
+    let in_job = view.world.reach.entry(view.root()).is_some_and(|entry| entry.kind == "job") || write.event.detached;
+    if statement.op != Op::Update || statement.conditional() || !same_table(read, write, view) || in_job {
+        return None;
+    }
+    let tested: Vec<String> = write
+        .event
+        .guards
+        .iter()
+        .filter_map(|guard| view.flat.conds.get(guard.cond as usize))
+        .flat_map(|cond| columns_of(view, &cond.value, read.index))
+        .chain(
+            read.statement
+                .wheres
+                .iter()
+                .filter(|column| matches!(column.kind, ColumnKind::Constant | ColumnKind::Compared))
+                .map(|column| column.name.clone()),
+        )
+        .collect();
+    let column = statement
+        .sets
+        .iter()
+        .find(|column| column.kind != ColumnKind::Relative && tested.contains(&column.name) && !is_stamp(&column.name))?;
+    let message = format!(
+        "{} is found with `{}` free and then marked without asking again: two requests at once both find it and both go on",
+        table(write, read),
+        column.name
+    );
+    Some(candidate(view, "unconditional-claim", read, write, message, "found free here"))
+}
+
+/// Columns every write sets.
+fn is_stamp(name: &str) -> bool {
+    matches!(
+        name,
+        "updatedat"
+            | "modifiedat"
+            | "lastseen"
+            | "lastseenat"
+            | "updated"
+            | "modified"
+            | "deletedat"
+            | "name"
+            | "title"
+            | "description"
+            | "email"
+    )
+}
+
+fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
+    if write.statement.op != Op::Insert || !same_table(read, write, view) {
+        return None;
+    }
+    let guard = write.event.guards.iter().find(|guard| {
+        view.flat
+            .conds
+            .get(guard.cond as usize)
+            .and_then(|cond| says_exists(view, &cond.value, read.index))
+            .is_some_and(|exists| exists != guard.holds)
+    })?;
+    let asked: Vec<&str> = read.statement.wheres.iter().map(|column| column.name.as_str()).collect();
+    let set: Vec<&str> = write.statement.sets.iter().map(|column| column.name.as_str()).collect();
+    if !asked.is_empty()
+        && !set.is_empty()
+        && !asked.iter().any(|column| {
+            set.iter().any(|other| other == column || other.trim_end_matches("id") == column.trim_end_matches("id"))
+        })
+    {
+        return None;
+    }
+    let message =
+        format!("{} is looked for and then added: two requests at once both find nothing and both add it", table(write, read));
+    let mut found = candidate(view, "check-then-insert", read, write, message, "looked for here");
+    if let Some(cond) = view.flat.conds.get(guard.cond as usize) {
+        found.add(Role::Check, cond.at, "decided here".to_owned());
+    }
+    let known = write.statement.table.as_ref().is_some_and(|table| view.world.schema.has(table));
+    Some(found.at_most(if known { Confidence::High } else { Confidence::Medium }))
+}

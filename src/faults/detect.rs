@@ -1,0 +1,193 @@
+//! Runs every detector over every function, keeps each fault once, and turns candidates into findings.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use super::candidate::Candidate;
+use super::view::{View, World};
+use super::{Confidence, Finding, Hop, Place, Role};
+use super::{
+    data, host_lock, limiter, process_counter, process_guard, process_lock, refresh_stampede, shared_lock, unleased_job,
+};
+use crate::facts::FnRef;
+use crate::files::Source;
+use crate::program::{Flattener, Spot};
+use crate::rules::Catalogue;
+
+/// How many copies the user says there are; `Some(1)` silences the faults that only a second copy makes.
+pub type Copies = Option<u32>;
+
+/// All faults of a tree. `sources` are the files by the tree's index.
+pub fn detect(
+    world: &World<'_>,
+    flattener: &Flattener<'_>,
+    sources: &[&Source],
+    catalogue: &Catalogue,
+    copies: Copies,
+) -> Vec<Finding> {
+    let functions: Vec<FnRef> = world.tree.all_functions().filter(|function| world.reach.serves(*function)).collect();
+    let candidates: Vec<(FnRef, Candidate)> = functions
+        .par_iter()
+        .flat_map_iter(|function| {
+            let flat = flattener.flat(*function);
+            let mut found = vec![];
+            if flat.events.iter().any(|event| {
+                !matches!(event.what, crate::program::What::Nothing)
+                    || matches!(event.act, crate::facts::Act::Write { .. } | crate::facts::Act::Enter { .. })
+            }) || decorated(world, *function)
+            {
+                let view = View::new(world, &flat);
+                process_lock::detect(&view, &mut found);
+                process_guard::detect(&view, &mut found);
+                process_counter::detect(&view, &mut found);
+                limiter::detect(&view, &mut found);
+                unleased_job::detect(&view, flattener, &mut found);
+                shared_lock::detect(&view, &mut found);
+                host_lock::detect(&view, &mut found);
+                refresh_stampede::detect(&view, &mut found);
+                data::detect(&view, &mut found);
+            }
+            found.into_iter().map(|candidate| (*function, candidate)).collect::<Vec<_>>()
+        })
+        .collect();
+    let single = copies == Some(1);
+    nearest(candidates)
+        .into_iter()
+        .filter(|(_, candidate)| {
+            let family = catalogue.get(candidate.rule).map(|rule| rule.family.as_str());
+            !single || !matches!(family, Some("memory" | "job"))
+        })
+        .map(|(function, candidate)| finding(world, sources, catalogue, function, candidate))
+        .collect()
+}
+
+fn decorated(world: &World<'_>, function: FnRef) -> bool {
+    world.tree.facts(function).is_some_and(|facts| !facts.decorators.is_empty())
+}
+
+/// Each fault once: seen from the function nearest to it; then one finding for one rule at one place, the surest.
+fn nearest(candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
+    let mut by_fault: HashMap<(&str, Spot, Spot), (FnRef, Candidate)> = HashMap::new();
+    let mut sorted = candidates;
+    sorted.sort_by(|(left, a), (right, b)| (a.distance, left, a.primary).cmp(&(b.distance, right, b.primary)));
+    for (function, candidate) in sorted {
+        by_fault.entry((candidate.rule, candidate.cause, candidate.work)).or_insert((function, candidate));
+    }
+    let mut faults: Vec<(FnRef, Candidate)> = by_fault.into_values().collect();
+    faults.sort_by(|(_, a), (_, b)| {
+        (a.distance, std::cmp::Reverse(a.confidence), a.cause, a.work, a.primary).cmp(&(
+            b.distance,
+            std::cmp::Reverse(b.confidence),
+            b.cause,
+            b.work,
+            b.primary,
+        ))
+    });
+    let mut kept: Vec<(FnRef, Candidate)> = vec![];
+    for (function, candidate) in faults {
+        let known = kept.iter().any(|(_, other)| {
+            other.rule == candidate.rule
+                && (other.primary == candidate.primary
+                    || other.cause == candidate.cause && other.distance <= candidate.distance && other.distance == 0)
+        });
+        if !known {
+            kept.push((function, candidate));
+        }
+    }
+    kept
+}
+
+fn finding(world: &World<'_>, sources: &[&Source], catalogue: &Catalogue, function: FnRef, candidate: Candidate) -> Finding {
+    let place = |spot: Spot| place(sources, spot);
+    let mut trace: Vec<Hop> = vec![];
+    if let Some((entry, way)) = world.reach.way_in(function)
+        && !candidate.trace.iter().any(|(role, _, _)| *role == Role::Entry)
+    {
+        trace.push(Hop { at: place(entry.at), role: Role::Entry, note: entry_note(&entry.kind).to_owned() });
+        trace.extend(way.into_iter().map(|spot| Hop { at: place(spot), role: Role::Call, note: "calls on".to_owned() }));
+    }
+    trace.extend(candidate.trace.iter().map(|(role, spot, note)| Hop { at: place(*spot), role: *role, note: note.clone() }));
+    let rule = catalogue.get(candidate.rule);
+    let help = candidate
+        .library
+        .as_deref()
+        .and_then(|library| world.tree.packs(candidate.primary.file).fix(library, candidate.rule))
+        .map(str::to_owned)
+        .or_else(|| rule.map(|rule| rule.help.clone()))
+        .unwrap_or_default();
+    let severity = rule.map_or(crate::rules::Severity::Warning, |rule| rule.severity);
+    Finding {
+        rule: candidate.rule.to_owned(),
+        severity,
+        confidence: admitted(world, sources, &candidate),
+        message: candidate.message.clone(),
+        at: place(candidate.primary),
+        trace,
+        help,
+        fingerprint: String::new(),
+    }
+}
+
+fn entry_note(kind: &str) -> &'static str {
+    match kind {
+        "http" => "a request enters here",
+        "consumer" => "a message enters here",
+        "rpc" => "a call from another service enters here",
+        "job" => "a timer starts this, in every copy",
+        "startup" => "every copy starts this",
+        _ => "entered here",
+    }
+}
+
+/// The confidence, one step up where a comment near the place admits the fault.
+fn admitted(world: &World<'_>, sources: &[&Source], candidate: &Candidate) -> Confidence {
+    let admits = |text: &str| {
+        let text = text.to_lowercase();
+        [
+            "single instance",
+            "one instance",
+            "single process",
+            "one process",
+            "this process",
+            "per process",
+            "in-memory",
+            "in memory",
+            "multiple instances",
+            "several instances",
+            "single server",
+            "scale out",
+            "scaling out",
+            "multi-instance",
+            "per-instance",
+            "not distributed",
+            "single node",
+        ]
+        .iter()
+        .any(|words| text.contains(words))
+    };
+    let spot = candidate.primary;
+    let Some(facts) = world.tree.files.get(spot.file as usize) else { return candidate.confidence };
+    let Some(source) = sources.get(spot.file as usize) else { return candidate.confidence };
+    let line = |offset: u32| source.lines.position(offset).0;
+    let near = candidate.trace.iter().map(|(_, at, _)| *at).chain([spot]).filter(|at| at.file == spot.file).any(|at| {
+        facts.unit.comments.iter().any(|comment| {
+            let last = line(comment.span.end.saturating_sub(1).max(comment.span.start));
+            last <= line(at.span.start) && last + 8 >= line(at.span.start) && admits(&comment.text)
+        })
+    });
+    match (candidate.confidence, near) {
+        (Confidence::Low, true) => Confidence::Medium,
+        (Confidence::Medium, true) => Confidence::High,
+        (other, _) => other,
+    }
+}
+
+fn place(sources: &[&Source], spot: Spot) -> Place {
+    let Some(source) = sources.get(spot.file as usize) else {
+        return Place { path: String::new(), line: 1, end_line: 1, column: 1, end_column: 1 };
+    };
+    let (line, column) = source.lines.position(spot.span.start);
+    let (end_line, end_column) = source.lines.position(spot.span.end.max(spot.span.start));
+    Place { path: source.path.clone(), line, end_line, column, end_column }
+}

@@ -1,0 +1,219 @@
+//! Which events are shared work, and whether something that all copies see decides about them.
+
+use std::collections::HashSet;
+
+use super::view::View;
+use crate::facts::Value;
+use crate::program::{ColumnKind, FlatEvent, Op, What};
+use crate::rules::{CommandKind, Meaning, Scope, ScriptKind};
+
+/// How surely an event is shared work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sureness {
+    /// A callback of which nothing is known.
+    Opaque,
+    /// Presumed from a name.
+    Presumed,
+    /// Known from a pack or SQL.
+    Known,
+}
+
+/// Whether an event is work that others see, and how surely.
+pub fn effect(view: &View<'_>, event: &FlatEvent) -> Option<Sureness> {
+    match &event.what {
+        What::Statement(statement) if statement.writes() => {
+            Some(if statement.sure { Sureness::Known } else { Sureness::Presumed })
+        }
+        What::Kv(kv) => match kv.op {
+            CommandKind::Set if kv.only_new => None,
+            CommandKind::Set | CommandKind::Write | CommandKind::Increment | CommandKind::Add => {
+                Some(if kv.sure { Sureness::Known } else { Sureness::Presumed })
+            }
+            _ => None,
+        },
+        What::Meant(meant) => match meant.is {
+            Meaning::Effect | Meaning::Refresh | Meaning::Flush => {
+                Some(if meant.sure { Sureness::Known } else { Sureness::Presumed })
+            }
+            _ => None,
+        },
+        What::Presumed(presumed) if !presumed.reads => Some(Sureness::Presumed),
+        What::Nothing => {
+            let (callee, _) = event.call()?;
+            let opaque =
+                matches!(callee, Value::Param(..)) && !event.inlined && view.world.tree.function(event.origin.0).is_some();
+            opaque.then_some(Sureness::Opaque)
+        }
+        _ => None,
+    }
+}
+
+/// Whether an event reads something others may change.
+pub fn reads(event: &FlatEvent) -> bool {
+    match &event.what {
+        What::Statement(statement) => statement.op == Op::Select,
+        What::Kv(kv) => matches!(kv.op, CommandKind::Get | CommandKind::Read),
+        What::Presumed(presumed) => presumed.reads,
+        _ => false,
+    }
+}
+
+/// Whether doing it twice does no more than doing it once.
+pub fn idempotent(event: &FlatEvent) -> bool {
+    match &event.what {
+        What::Statement(statement) => match statement.op {
+            Op::Delete => true,
+            Op::Upsert => statement.sets.iter().all(|column| column.kind != ColumnKind::Relative),
+            _ => false,
+        },
+        What::Kv(kv) => kv.op == CommandKind::Delete || kv.op == CommandKind::Set && kv.ttl.is_some(),
+        What::Presumed(presumed) => {
+            let name = presumed.name.to_lowercase();
+            ["delete", "remove", "purge", "clear", "cleanup", "expire", "prune", "evict"]
+                .iter()
+                .any(|verb| name.starts_with(verb))
+        }
+        What::Meant(meant) => meant.flag("idempotency"),
+        What::Nothing => false,
+    }
+}
+
+/// Whether something all copies see decides about an effect: the write itself, a claim that guards it, or a shared lock.
+pub fn decided(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
+    in_itself(view, event) || by_a_claim(view, index, event) || under_a_shared_lock(view, index, event)
+}
+
+fn in_itself(view: &View<'_>, event: &FlatEvent) -> bool {
+    match &event.what {
+        What::Statement(statement) => match statement.op {
+            Op::Upsert => true,
+            Op::Insert => statement.conflict || statement.subquery || has_unique_key(view, event),
+            Op::Update => statement.conditional() && !by_key_only(statement) || only_relative(statement),
+            Op::Delete => true,
+            _ => false,
+        },
+        What::Kv(kv) => matches!(kv.op, CommandKind::Increment | CommandKind::Add),
+        What::Meant(meant) => meant.flag("idempotency"),
+        _ => false,
+    }
+}
+
+fn by_key_only(statement: &crate::program::Statement) -> bool {
+    !statement.conditional()
+}
+
+fn only_relative(statement: &crate::program::Statement) -> bool {
+    !statement.sets.is_empty() && statement.sets.iter().any(|column| column.kind == ColumnKind::Relative)
+}
+
+/// Whether an insert's own columns hit a unique key of the schema.
+pub fn has_unique_key(view: &View<'_>, event: &FlatEvent) -> bool {
+    let Some(statement) = event.statement() else { return false };
+    let Some(table) = &statement.table else { return false };
+    let columns: Vec<String> =
+        statement.sets.iter().filter(|column| !fresh(view, &column.value)).map(|column| column.name.clone()).collect();
+    view.world.schema.unique_among(table, &columns).is_some()
+}
+
+/// Whether a value is new each time (a random id), so that a unique key on it decides nothing.
+pub fn fresh(view: &View<'_>, value: &Value) -> bool {
+    view.flat.depends(value).iter().any(|index| view.event(*index).meant(Meaning::Fresh).is_some())
+}
+
+/// Whether an event is a claim: its answer tells one winner among all copies.
+pub fn claims(view: &View<'_>, event: &FlatEvent) -> bool {
+    match &event.what {
+        What::Statement(statement) => match statement.op {
+            Op::Insert => statement.conflict || has_unique_key(view, event),
+            Op::Upsert => statement.returning,
+            Op::Update => statement.conditional(),
+            Op::Delete => true,
+            Op::SessionLock | Op::TransactionLock => true,
+            _ => false,
+        },
+        What::Kv(kv) => match kv.op {
+            CommandKind::Set => kv.only_new,
+            CommandKind::Add | CommandKind::Increment | CommandKind::Delete => true,
+            CommandKind::Script => kv.script == Some(ScriptKind::Acquire) || kv.script.is_none(),
+            _ => false,
+        },
+        What::Meant(meant) if meant.is == Meaning::Acquire => {
+            view.regions.iter().any(|region| view.event(region.acquire).at == event.at && region.scope == Scope::Cluster)
+        }
+        _ => false,
+    }
+}
+
+fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
+    let deciding = view.decided_by(event);
+    if deciding.iter().any(|at| *at < index && claims(view, view.event(*at))) {
+        return true;
+    }
+    // An insert that a unique key refuses throws: what follows on the same way happens once.
+    let guards: HashSet<_> = event.guards.iter().collect();
+    view.events().take_while(|(at, _)| *at < index).any(|(_, earlier)| {
+        let refuses = matches!(&earlier.what, What::Statement(statement) if statement.op == Op::Insert && !statement.conflict)
+            && has_unique_key(view, earlier);
+        refuses
+            && earlier.caught.as_ref().is_none_or(|(_, throws)| *throws)
+            && earlier.guards.iter().all(|guard| guards.contains(guard))
+    })
+}
+
+fn under_a_shared_lock(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
+    if view.regions.iter().any(|region| region.scope == Scope::Cluster && region.holds(index, event)) {
+        return true;
+    }
+    let serializable = event.within.iter().any(|within| {
+        view.event(*within).meant(Meaning::Transaction).is_some_and(|meant| {
+            meant.part("isolation").is_some_and(|value| {
+                view.world
+                    .tree
+                    .name_of(value)
+                    .or_else(|| value.text())
+                    .is_some_and(|text| text.to_lowercase().contains("serializable"))
+            })
+        })
+    });
+    serializable || row_locked(view, index, event)
+}
+
+/// Whether a row lock or a transaction's advisory lock was taken before, on the way to an event.
+pub fn row_locked(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
+    view.events().take_while(|(at, _)| *at < index).any(|(_, earlier)| {
+        let locks = earlier.statement().is_some_and(|statement| {
+            statement.row_lock && statement.op == Op::Select || statement.op == Op::TransactionLock && !statement.tries
+        });
+        locks && earlier.guards.iter().all(|guard| event.guards.contains(guard))
+    })
+}
+
+/// Whether an effect refreshes a credential, which may end the one before.
+pub fn refreshes_credential(view: &View<'_>, event: &FlatEvent) -> bool {
+    match &event.what {
+        What::Meant(meant) if meant.is == Meaning::Refresh => true,
+        What::Meant(meant) if meant.is == Meaning::Effect => grants(view, event),
+        What::Presumed(presumed) => {
+            grants(view, event) || view.world.tree.book.verbs.refreshes_credentials(&presumed.name, presumed.owner.as_deref())
+        }
+        _ => false,
+    }
+}
+
+/// Whether a call's arguments ask for the OAuth 2.0 refresh grant (RFC 6749, section 6).
+fn grants(view: &View<'_>, event: &FlatEvent) -> bool {
+    let says = |value: &Value| {
+        value.any(&|part| match part {
+            Value::Text(text) => {
+                let text = text.to_lowercase();
+                text == "refresh_token" || text.contains("grant_type=refresh_token")
+            }
+            Value::Member(_, name) => matches!(&*name.to_lowercase(), "refresh_token" | "refreshtoken"),
+            Value::Object(_, entries) => {
+                entries.iter().any(|(key, _)| matches!(&*key.to_lowercase(), "refresh_token" | "refreshtoken"))
+            }
+            _ => false,
+        })
+    };
+    event.call().is_some_and(|(_, args)| args.iter().any(|(_, value)| says(value) || says(&view.world.tree.settled(value))))
+}

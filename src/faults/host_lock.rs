@@ -1,0 +1,115 @@
+//! `local-file-lock` and `session-advisory-lock`: locks that reach as far as one machine's disk, or as one connection.
+
+use super::candidate::Candidate;
+use super::effects::effect;
+use super::tests_of_state::{changes, is_state};
+use super::view::View;
+use super::{Confidence, Role};
+use crate::program::{FlatEvent, Op, Ty, unwrapped};
+use crate::rules::{Meaning, Scope, TypeKind};
+
+pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+    files(view, found);
+    records(view, found);
+    advisory(view, found);
+}
+
+/// A lock file decides.
+fn files(view: &View<'_>, found: &mut Vec<Candidate>) {
+    for region in view.regions.iter().filter(|region| region.scope == Scope::Host) {
+        let acquire = view.event(region.acquire);
+        let work = view
+            .events()
+            .filter(|(index, event)| region.holds(*index, event) || view.decided_by(event).contains(&region.acquire))
+            .find(|(_, event)| effect(view, event).is_some());
+        let work_event = work.map_or(acquire, |(_, event)| event);
+        let mut candidate = Candidate::new(
+            view,
+            "local-file-lock",
+            acquire,
+            work_event,
+            "the lock is a file on this machine's disk: copies on other machines or in other containers do not see it".to_owned(),
+        );
+        candidate.work = acquire.at;
+        candidate.hop(Role::Acquire, acquire, "taken here");
+        if let Some((_, event)) = work {
+            candidate.hop(Role::Effect, event, view.describe(event));
+        }
+        found.push(candidate.at_most(if work.is_some() && region.sure { Confidence::High } else { Confidence::Medium }));
+    }
+}
+
+/// Records kept in a file of this machine are changed in memory and written back.
+fn records(view: &View<'_>, found: &mut Vec<Candidate>) {
+    let changes = changes(view);
+    let Some(change) = changes
+        .iter()
+        .find(|change| !change.removes && view.made(&change.place).scope == Scope::Host && view.lasts(&change.place))
+    else {
+        return;
+    };
+    let written = view.events().find(|(index, event)| {
+        *index > change.event && event.meant(Meaning::Effect).is_some_and(|meant| meant.text("kind").as_deref() == Some("file"))
+    });
+    let Some((_, written)) = written else { return };
+    let changed = view.event(change.event);
+    let _ = is_state;
+    let mut candidate = Candidate::new(view, "local-file-lock", written, changed, "the records are read from a file of this machine, changed in memory and written back whole: other copies have their own, and each overwrites the others'".to_owned());
+    if let Some((file, span)) = view.made(&change.place).at {
+        candidate.add(Role::State, crate::program::Spot { file, span }, "kept in a local file".to_owned());
+    }
+    candidate.hop(Role::State, changed, "changed in memory");
+    candidate.hop(Role::Effect, written, "written back");
+    found.push(candidate);
+}
+
+/// A session's advisory lock on a connection that nobody holds on to.
+fn advisory(view: &View<'_>, found: &mut Vec<Candidate>) {
+    for (_, event) in view.events() {
+        let Some(statement) = event.statement().filter(|statement| statement.op == Op::SessionLock) else { continue };
+        let on_pool = pooled(view, event);
+        let behind_pooler = view.world.pooled_by_transaction && pooler_named(view, event);
+        if !on_pool && !behind_pooler {
+            continue;
+        }
+        let message = if on_pool {
+            "the lock belongs to whatever connection the pool picks: the unlock may run on another one, and the lock stays with a connection that went back to the pool"
+        } else {
+            "the lock belongs to a session, but the pooler hands the session to others after each transaction: the unlock may run on another one"
+        };
+        let mut candidate = Candidate::new(view, "session-advisory-lock", event, event, message.to_owned());
+        candidate.hop(Role::Acquire, event, "taken for the session here");
+        if let Some((_, unlock)) =
+            view.events().find(|(_, other)| other.statement().is_some_and(|statement| statement.op == Op::SessionUnlock))
+        {
+            candidate.hop(Role::Release, unlock, "freed on whatever connection this gets");
+        }
+        found.push(candidate.at_most(if statement.sure && on_pool { Confidence::High } else { Confidence::Medium }));
+    }
+}
+
+fn pooled(view: &View<'_>, event: &FlatEvent) -> bool {
+    let Some((crate::facts::Value::Member(receiver, _), _)) = event.call() else { return false };
+    let file = event.origin.0.file;
+    let ty = unwrapped(view.world.tree, view.world.tree.ty(&view.flat.plain(receiver), file), file);
+    matches!(ty, Ty::Lib { path, .. } if view.world.tree.packs(file).kind(&path) == TypeKind::Pool)
+}
+
+/// Whether the connection's own words say that it goes through the pooler; without any, it is taken to.
+fn pooler_named(view: &View<'_>, event: &FlatEvent) -> bool {
+    let Some((receiver, _)) = event.call() else { return false };
+    let mut texts = vec![];
+    for index in view.flat.depends(receiver) {
+        if let Some((_, args)) = view.event(index).call() {
+            args.iter().for_each(|(_, value)| {
+                value.walk(&mut |part| {
+                    if let Some(text) = part.text().or_else(|| view.world.tree.name_of(part)) {
+                        texts.push(text.to_lowercase())
+                    }
+                })
+            });
+        }
+    }
+    let direct = texts.iter().any(|text| text.contains("direct") || text.contains("unpooled") || text.contains("5432"));
+    !direct
+}

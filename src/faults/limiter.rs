@@ -1,0 +1,53 @@
+//! `process-rate-limit` and `process-session` by libraries: a limiter or session store left in memory.
+
+use super::candidate::Candidate;
+use super::view::View;
+use super::{Confidence, Role};
+use crate::facts::Value;
+use crate::rules::Meaning;
+
+pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+    for (_, event) in view.events().filter(|(_, event)| event.hops.is_empty()) {
+        let (rule, meant, message) = if let Some(meant) = event.meant(Meaning::Limiter) {
+            (
+                "process-rate-limit",
+                meant,
+                "this limiter counts in memory: each copy counts for itself, so a client gets the limit once per copy",
+            )
+        } else if let Some(meant) = event.meant(Meaning::Session) {
+            ("process-session", meant, "sessions are kept in memory: a request that lands on another copy is not logged in")
+        } else {
+            continue;
+        };
+        if meant.flag("shared") || shared(view, meant.part("store")) {
+            continue;
+        }
+        let visible = event.call().is_none_or(|(_, args)| {
+            args.iter().all(|(_, value)| {
+                !matches!(view.world.tree.settled(value), Value::Param(..) | Value::Unknown | Value::Flat(_) | Value::Member(..))
+            })
+        });
+        let mut candidate = Candidate::new(view, rule, event, event, message.to_owned());
+        candidate.hop(Role::State, event, "made here without a shared store");
+        candidate.library = Some(meant.library.to_string());
+        candidate = candidate.at_most(if meant.sure { Confidence::High } else { Confidence::Medium });
+        found.push(candidate.at_most(if visible { Confidence::High } else { Confidence::Low }));
+    }
+}
+
+/// Whether a store option is there and is not a store in memory.
+fn shared(view: &View<'_>, store: Option<&Value>) -> bool {
+    let Some(store) = store else { return false };
+    let store = view.world.tree.settled(store);
+    match store.text() {
+        Some(text) => !text.starts_with("memory"),
+        None if matches!(store, Value::Null) => false,
+        None => {
+            let name = match &store {
+                Value::Flat(index) => view.event(*index).call().and_then(|(callee, _)| view.world.tree.name_of(callee)),
+                other => view.world.tree.name_of(other),
+            };
+            !name.is_some_and(|name| name.to_lowercase().contains("memory"))
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! `process-counter` and `process-rate-limit` made by hand: a number one process keeps is compared with a limit, or reaches
+//! a key or a write.
+
+use super::candidate::Candidate;
+use super::effects::effect;
+use super::tests_of_state::{StateChange, changes, is_state, tests_in};
+use super::view::View;
+use super::{Confidence, Role};
+use crate::facts::{Act, Value};
+use crate::program::{Op, Spot, What};
+use crate::rules::{Meaning, Scope, words};
+use crate::syntax::{BinaryOp, ExitKind};
+
+/// Words that make a limit one of how often.
+const LIMIT_WORDS: &[&str] = &[
+    "rate",
+    "limit",
+    "limits",
+    "limiter",
+    "ratelimit",
+    "throttle",
+    "throttler",
+    "attempts",
+    "attempt",
+    "hits",
+    "window",
+    "bucket",
+    "buckets",
+    "requests",
+    "cooldown",
+    "cooldowns",
+    "failures",
+    "lockout",
+    "quota",
+    "tokens",
+    "burst",
+    "429",
+    "ip",
+    "ratelimiter",
+    "spam",
+    "flood",
+    "strikes",
+];
+
+pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+    let changes: Vec<StateChange> = changes(view)
+        .into_iter()
+        .filter(|change| {
+            view.lasts(&change.place) && is_state(view, &change.place) && view.made(&change.place).scope == Scope::Process
+        })
+        .collect();
+    let mut seen = vec![];
+    for change in changes.iter().filter(|change| !change.removes) {
+        if seen.contains(&change.place) {
+            continue;
+        }
+        let limited = limits(view, change, &changes);
+        let candidate = match limited {
+            Some(at) => limit(view, change, at),
+            None if counts(view, change) => match numbered(view, change) {
+                Some(work) => number(view, change, work),
+                None => continue,
+            },
+            None => continue,
+        };
+        seen.push(change.place.clone());
+        found.push(candidate);
+    }
+}
+
+/// Whether a change counts, or keeps when something last happened.
+fn counts(view: &View<'_>, change: &StateChange) -> bool {
+    change.counts || arithmetic(view, change)
+}
+
+/// The put value is computed from the state's own value.
+fn arithmetic(view: &View<'_>, change: &StateChange) -> bool {
+    let mut found = false;
+    change.value.walk(&mut |part| {
+        if let Value::Op(BinaryOp::Add | BinaryOp::Sub, pair) = part {
+            found |= pair.iter().any(|side| {
+                !tests_in(view, side, view.event(change.event).at)
+                    .into_iter()
+                    .filter(|test| test.place.same(&change.place))
+                    .collect::<Vec<_>>()
+                    .is_empty()
+            });
+        }
+    });
+    found
+}
+
+/// A comparison of the state's value with a limit, which leads to a refusal.
+fn limits(view: &View<'_>, change: &StateChange, changes: &[StateChange]) -> Option<Spot> {
+    let counted = changes.iter().any(|other| other.place.same(&change.place) && counts(view, other));
+    let timed = || changes.iter().any(|other| other.place.same(&change.place) && is_time(view, &other.value));
+    let listed = || {
+        changes.iter().any(|other| {
+            other.place.same(&change.place)
+                && view.event(other.event).meant(Meaning::Put).is_some()
+                && is_time(view, &other.value)
+        })
+    };
+    for cond in &view.flat.conds {
+        if !compares(&cond.value) || !speaks_of(view, &cond.value, change, cond.at) {
+            continue;
+        }
+        if !(counted || named_limit(view, change) && (timed() || listed())) {
+            continue;
+        }
+        let index = view.flat.conds.iter().position(|other| std::ptr::eq(other, cond))? as u32;
+        if refuses(view, index) {
+            return Some(cond.at);
+        }
+    }
+    // `return n <= max`.
+    view.flat.returns.iter().find_map(|(value, _)| {
+        (counted && compares(value) && speaks_of(view, value, change, view.event(change.event).at))
+            .then(|| view.event(change.event).at)
+    })
+}
+
+fn is_time(view: &View<'_>, value: &Value) -> bool {
+    let named = |value: &Value| {
+        value.any(&|part| match part {
+            Value::Member(_, name) | Value::Global(name) | Value::Module(_, name) => {
+                matches!(&*name.to_lowercase(), "now" | "date" | "time" | "timestamp" | "monotonic" | "instant")
+            }
+            _ => false,
+        })
+    };
+    named(value)
+        || view.flat.depends(value).iter().any(|index| view.event(*index).call().is_some_and(|(callee, _)| named(callee)))
+        || value.any(&|part| matches!(part, Value::Flat(index) if view.flat.events.get(*index as usize).and_then(|event| event.call()).is_some_and(|(callee, _)| named(callee))))
+}
+
+fn compares(value: &Value) -> bool {
+    value.any(&|part| {
+        matches!(part, Value::Op(BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual, _))
+    })
+}
+
+/// Whether a value depends on an element of the state, not on how many it has.
+fn speaks_of(view: &View<'_>, value: &Value, change: &StateChange, at: Spot) -> bool {
+    let own = tests_in(view, value, at).into_iter().any(|test| test.place.same(&change.place));
+    if !own {
+        return false;
+    }
+    // `map.size > MAX` bounds the map itself.
+    let only_size = value.any(&|part| match part {
+        Value::Member(of, name) => {
+            matches!(&**name, "size" | "length") && view.place(of).is_some_and(|place| !place.keyed && place.same(&change.place))
+        }
+        Value::Flat(index) => {
+            view.flat.events.get(*index as usize).and_then(|event| event.call()).is_some_and(|(callee, args)| match callee {
+                Value::Member(of, name) => {
+                    &**name == "len" && view.place(of).is_some_and(|place| !place.keyed && place.same(&change.place))
+                }
+                Value::Global(name) => {
+                    &**name == "len"
+                        && args
+                            .first()
+                            .is_some_and(|(_, of)| view.place(of).is_some_and(|place| !place.keyed && place.same(&change.place)))
+                }
+                _ => false,
+            })
+        }
+        _ => false,
+    });
+    !only_size || view.made(&change.place).kind != crate::rules::TypeKind::State
+}
+
+/// Whether one outcome of a condition ends in a refusal: an error thrown, a falsy or error answer.
+fn refuses(view: &View<'_>, cond: u32) -> bool {
+    view.events().any(|(_, event)| {
+        let under = event.guards.iter().any(|guard| guard.cond == cond || same_cond(view, guard.cond, cond));
+        under
+            && match &event.act {
+                Act::Exit { kind: ExitKind::Throw, .. } => true,
+                Act::Exit { kind: ExitKind::Return, value } => match value {
+                    Value::Bool(_) => true,
+                    Value::Null | Value::Unknown => false,
+                    other => says_no(view, other),
+                },
+                Act::Call { args, .. } => args.iter().any(|(_, value)| says_no(view, value)),
+                _ => false,
+            }
+    })
+}
+
+fn same_cond(view: &View<'_>, left: u32, right: u32) -> bool {
+    let at = |index: u32| view.flat.conds.get(index as usize);
+    match (at(left), at(right)) {
+        (Some(left), Some(right)) => matches!(&left.value, Value::Mix(parts) if parts.contains(&right.value)),
+        _ => false,
+    }
+}
+
+fn says_no(view: &View<'_>, value: &Value) -> bool {
+    let refusal = |text: &str| {
+        let text = text.to_lowercase();
+        [
+            "429",
+            "403",
+            "too many",
+            "too_many",
+            "rate",
+            "limit",
+            "throttl",
+            "quota",
+            "exceed",
+            "slow down",
+            "blocked",
+            "locked",
+            "denied",
+            "retry",
+        ]
+        .iter()
+        .any(|word| text.contains(word))
+    };
+    let says = |part: &Value| match part {
+        Value::Number(number) => matches!(*number as i64, 429 | 403 | 423 | 402 | 409),
+        Value::Text(text) => refusal(text),
+        Value::Member(_, name) => refusal(name),
+        Value::Object(_, entries) => entries.iter().any(|(key, value)| {
+            matches!((&**key, value), ("allowed" | "ok" | "success" | "limited" | "blocked", Value::Bool(_)))
+        }),
+        _ => false,
+    };
+    value.any(&says)
+        || view.flat.depends(value).iter().any(|index| {
+            view.event(*index)
+                .call()
+                .is_some_and(|(callee, args)| callee.any(&says) || args.iter().any(|(_, value)| value.any(&says)))
+        })
+}
+
+/// An insert or effect whose values hold the counted number.
+fn numbered(view: &View<'_>, change: &StateChange) -> Option<u32> {
+    view.events()
+        .filter(|(_, event)| effect(view, event).is_some())
+        .find(|(index, event)| {
+            let speaks = |value: &Value| {
+                tests_in(view, value, event.at).iter().any(|test| test.place.same(&change.place))
+                    || view.flat.depends(value).contains(&change.event)
+            };
+            *index != change.event
+                && match &event.what {
+                    What::Statement(statement) => {
+                        matches!(statement.op, Op::Insert | Op::Update | Op::Upsert)
+                            && (statement.sets.iter().any(|column| speaks(&column.value))
+                                || event.call().is_some_and(|(_, args)| args.iter().any(|(_, value)| speaks(value))))
+                    }
+                    _ => event.call().is_some_and(|(_, args)| args.iter().any(|(_, value)| speaks(value))),
+                }
+        })
+        .map(|(index, _)| index)
+}
+
+fn named_limit(view: &View<'_>, change: &StateChange) -> bool {
+    let event = view.event(change.event);
+    let mut names = view.names_around(event);
+    names.extend(match &change.place.holder {
+        crate::program::Holder::Variable(_, name)
+        | crate::program::Holder::Field(_, name)
+        | crate::program::Holder::Closure(_, name) => Some(name.to_string()),
+        _ => None,
+    });
+    names.iter().flat_map(|name| words(name)).any(|word| LIMIT_WORDS.contains(&word.as_str()))
+}
+
+fn limit(view: &View<'_>, change: &StateChange, at: Spot) -> Candidate {
+    let event = view.event(change.event);
+    let often = named_limit(view, change);
+    let (rule, message) = if often {
+        (
+            "process-rate-limit",
+            "the limit is counted in this process: each copy counts for itself, so a client gets the limit once per copy",
+        )
+    } else {
+        ("process-counter", "the count is kept in this process: each copy has its own, so together they pass the limit")
+    };
+    let mut candidate = Candidate::new(view, rule, event, event, message.to_owned());
+    if let Some((file, span)) = view.made(&change.place).at {
+        let state = Spot { file, span };
+        candidate.primary = state;
+        candidate.cause = state;
+        candidate.add(Role::State, state, "counted here, in this process".to_owned());
+    }
+    candidate.work = candidate.cause;
+    candidate.hop(Role::State, event, "counted up here");
+    candidate.add(Role::Check, at, "compared with the limit here".to_owned());
+    candidate.at_most(if often { Confidence::High } else { Confidence::Medium })
+}
+
+fn number(view: &View<'_>, change: &StateChange, work: u32) -> Candidate {
+    let event = view.event(change.event);
+    let used = view.event(work);
+    let what = view.describe(used);
+    let mut candidate = Candidate::new(
+        view,
+        "process-counter",
+        event,
+        used,
+        format!("the number in {what} is counted by one process: two copies give out the same numbers"),
+    );
+    if let Some((file, span)) = view.made(&change.place).at {
+        candidate.add(Role::State, Spot { file, span }, "counted in this process".to_owned());
+    }
+    candidate.hop(Role::State, event, "counted up here");
+    candidate.hop(Role::Effect, used, what);
+    candidate.at_most(Confidence::Medium)
+}

@@ -1,0 +1,119 @@
+//! `process-lock`, `process-single-flight` and `lock-per-call`: a lock of one process is held around shared work.
+
+use super::candidate::Candidate;
+use super::effects::{Sureness, decided, effect, idempotent, reads, refreshes_credential};
+use super::regions::Region;
+use super::view::View;
+use super::{Confidence, Role};
+use crate::program::{FlatEvent, Lifetime};
+use crate::rules::Scope;
+
+pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+    for region in view.regions.iter().filter(|region| region.scope == Scope::Process && region.excludes()) {
+        let work: Vec<(u32, &FlatEvent, Sureness)> = view
+            .events()
+            .filter(|(index, event)| region.holds(*index, event))
+            .filter_map(|(index, event)| Some((index, event, effect(view, event)?)))
+            .filter(|(index, event, _)| !idempotent(event) && !decided(view, *index, event))
+            .collect();
+        let Some((index, event, sureness)) = most_telling(view, region, &work) else { continue };
+        let per_call = matches!(region.lifetime, Lifetime::Call);
+        if per_call && !matches!(region.place.as_ref().map(|place| &place.holder), Some(crate::program::Holder::Local(_))) {
+            // A lock handed in: judged where it is made.
+            continue;
+        }
+        found.push(candidate(view, region, index, event, sureness, per_call));
+    }
+}
+
+/// The effect that tells most: one that a decision leads to, then the surest, then the first.
+fn most_telling<'e>(
+    view: &View<'_>,
+    region: &Region,
+    work: &[(u32, &'e FlatEvent, Sureness)],
+) -> Option<(u32, &'e FlatEvent, Sureness)> {
+    work.iter()
+        .max_by_key(|(index, event, sureness)| {
+            (
+                refreshes_credential(view, event),
+                decision(view, region, *index, event).is_some(),
+                *sureness,
+                std::cmp::Reverse(*index),
+            )
+        })
+        .copied()
+}
+
+/// The read under the lock on which an effect depends.
+fn decision(view: &View<'_>, region: &Region, index: u32, event: &FlatEvent) -> Option<u32> {
+    let mut depends = view.decided_by(event);
+    if let Some((_, args)) = event.call() {
+        depends.extend(args.iter().flat_map(|(_, value)| view.flat.depends(value)));
+    }
+    if let Some(statement) = event.statement() {
+        depends.extend(statement.sets.iter().flat_map(|column| view.flat.depends(&column.value)));
+        depends.extend(statement.entity.iter().flat_map(|entity| view.flat.depends(entity)));
+    }
+    depends.into_iter().filter(|at| *at < index && region.holds(*at, view.event(*at)) && reads(view.event(*at))).min().or_else(
+        || {
+            // A session's writes are told by what was read and changed before it is flushed.
+            let flush = matches!(&event.what, crate::program::What::Meant(meant) if meant.is == crate::rules::Meaning::Flush);
+            flush
+                .then(|| {
+                    view.events()
+                        .find(|(at, earlier)| *at < index && region.holds(*at, earlier) && reads(earlier))
+                        .map(|(at, _)| at)
+                })
+                .flatten()
+        },
+    )
+}
+
+fn candidate(view: &View<'_>, region: &Region, index: u32, event: &FlatEvent, sureness: Sureness, per_call: bool) -> Candidate {
+    let acquire = view.event(region.acquire);
+    let decision = decision(view, region, index, event);
+    let refresh = refreshes_credential(view, event);
+    let what = view.describe(event);
+    let (rule, message) = if per_call {
+        ("lock-per-call", format!("the lock is made anew for each call, so it excludes nobody from {what}"))
+    } else if refresh {
+        (
+            "process-single-flight",
+            format!(
+                "one refresh per process: each copy takes a lock of its own before {what}, and each refresh can end the token another copy just got"
+            ),
+        )
+    } else if decision.is_some() {
+        (
+            "process-lock",
+            format!("a lock of one process decides {what}: every copy has its own, so each copy can pass the check and do it"),
+        )
+    } else {
+        ("process-lock", format!("a lock of one process is held around {what}: other copies do not wait for it"))
+    };
+    let mut candidate = Candidate::new(view, rule, acquire, event, message);
+    if let Some(place) = &region.place
+        && let Some((file, span)) = view.made(place).at
+    {
+        candidate.add(Role::State, crate::program::Spot { file, span }, "the lock lives in this process".to_owned());
+    }
+    candidate.hop(Role::Acquire, acquire, "taken here");
+    if let Some(read) = decision {
+        candidate.hop(Role::Check, view.event(read), "the decision is made on this read");
+    }
+    candidate.hop(Role::Effect, event, what);
+    if let Some(release) = region.release {
+        candidate.hop(Role::Release, view.event(release), "freed here");
+    }
+    let confidence = match (sureness, decision.is_some() || refresh || per_call) {
+        (Sureness::Opaque, _) => Confidence::Low,
+        (_, false) => Confidence::Low,
+        (Sureness::Presumed, true) => Confidence::Medium,
+        (Sureness::Known, true) => Confidence::High,
+    };
+    let lasting = match region.lifetime {
+        Lifetime::Process { sure: false } if !region.sure => Confidence::Medium,
+        _ => Confidence::High,
+    };
+    candidate.at_most(confidence).at_most(lasting).at_most(if region.sure { Confidence::High } else { Confidence::Medium })
+}

@@ -1,0 +1,64 @@
+//! `refresh-stampede`: every request that finds a credential expired refreshes it itself.
+
+use super::candidate::Candidate;
+use super::effects::{decided, effect, refreshes_credential};
+use super::tests_of_state::tests_guarding;
+use super::view::View;
+use super::{Confidence, Role};
+use crate::facts::Value;
+use crate::rules::words;
+
+pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+    for (index, event) in view.events() {
+        if effect(view, event).is_none() || !refreshes_credential(view, event) || event.detached || decided(view, index, event) {
+            continue;
+        }
+        let one_flight = view.regions.iter().any(|region| region.holds(index, event))
+            || !tests_guarding(view, event).is_empty()
+            || kept_in_flight(view, index);
+        if one_flight || super::unleased_job::is_job(view, view.root()) {
+            continue;
+        }
+        let Some(cond) = event
+            .guards
+            .iter()
+            .filter_map(|guard| view.flat.conds.get(guard.cond as usize))
+            .find(|cond| expired(view, &cond.value))
+        else {
+            continue;
+        };
+        let what = view.describe(event);
+        let mut candidate = Candidate::new(
+            view,
+            "refresh-stampede",
+            event,
+            event,
+            format!("every request that finds the credential expired calls {what} itself: each refresh can end the one before"),
+        );
+        candidate.add(Role::Check, cond.at, "found expired here".to_owned());
+        candidate.hop(Role::Effect, event, what);
+        found.push(candidate.at_most(Confidence::Medium));
+    }
+}
+
+fn expired(view: &View<'_>, value: &Value) -> bool {
+    let mut names: Vec<String> = vec![];
+    let mut collect = |value: &Value| {
+        value.walk(&mut |part| match part {
+            Value::Member(_, name) | Value::Global(name) | Value::Module(_, name) => names.push(name.to_string()),
+            _ => {}
+        });
+    };
+    collect(value);
+    for index in view.flat.depends(value) {
+        if let Some((callee, _)) = view.event(index).call() {
+            collect(callee);
+        }
+    }
+    names.iter().flat_map(|name| words(name)).any(|word| word.starts_with("expir") || word == "ttl" || word == "stale")
+}
+
+/// Whether the refresh is kept as a promise or task that others can wait for.
+fn kept_in_flight(view: &View<'_>, index: u32) -> bool {
+    view.events().any(|(_, other)| matches!(&other.act, crate::facts::Act::Write { value, .. } if view.flat.depends(value).contains(&index) && value.any(&|part| *part == Value::Flat(index))))
+}

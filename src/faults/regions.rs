@@ -1,0 +1,175 @@
+//! Locks of a function, and the events during which each is held.
+
+use super::view::View;
+use crate::facts::{Act, Value};
+use crate::program::{FlatEvent, Lifetime, Place, Ty, What, unwrapped};
+use crate::rules::{Meaning, Scope, TypeKind};
+
+/// A lock taken.
+#[derive(Debug, Clone)]
+pub struct Region {
+    /// The event that takes it.
+    pub acquire: u32,
+    /// The state that is the lock, where it is known.
+    pub place: Option<Place>,
+    /// How far it reaches.
+    pub scope: Scope,
+    /// How many may hold it: `None` where it is not a constant.
+    pub permits: Option<f64>,
+    /// The lock's type or path was resolved.
+    pub sure: bool,
+    /// How long the lock lives.
+    pub lifetime: Lifetime,
+    /// The event that frees it, where one is written out.
+    pub release: Option<u32>,
+    /// Events during which it is held: after the first up to the last, or those within the acquiring event.
+    held: Held,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Held {
+    Body,
+    Until(u32),
+}
+
+impl Region {
+    /// Whether the lock is held at an event.
+    pub fn holds(&self, index: u32, event: &FlatEvent) -> bool {
+        if event.detached {
+            return false;
+        }
+        match self.held {
+            Held::Body => event.within.contains(&self.acquire),
+            Held::Until(end) => index > self.acquire && index < end,
+        }
+    }
+
+    /// Whether one holder at a time is what it enforces.
+    pub fn excludes(&self) -> bool {
+        self.permits == Some(1.0)
+    }
+}
+
+/// All locks of a function.
+pub(super) fn regions(view: &View<'_>) -> Vec<Region> {
+    let entered: std::collections::HashSet<u32> =
+        view.flat.events.iter().flat_map(|event| event.within.iter().copied()).collect();
+    view.events().filter_map(|(index, event)| region(view, index, event, entered.contains(&index))).collect()
+}
+
+fn region(view: &View<'_>, index: u32, event: &FlatEvent, entered: bool) -> Option<Region> {
+    let (value, until, scope, mut sure) = match (&event.what, &event.act) {
+        (What::Meant(meant), _) if meant.is == Meaning::Acquire => {
+            let value = meant.part("lock").cloned().unwrap_or_else(|| meant.receiver.clone());
+            let scope = meant.text("scope").map(|scope| match scope.as_str() {
+                "cluster" => Scope::Cluster,
+                "host" => Scope::Host,
+                _ => Scope::Process,
+            });
+            (value, meant.text("until"), scope, meant.sure)
+        }
+        (What::Nothing | What::Presumed(_) | What::Meant(_), Act::Call { .. }) if entered => {
+            (Value::Flat(index), Some("block".to_owned()), None, true)
+        }
+        (_, Act::Enter { value }) if entered => (value.clone(), Some("block".to_owned()), None, true),
+        _ => return None,
+    };
+    let tree = view.world.tree;
+    let file = event.origin.0.file;
+    let ty = unwrapped(tree, tree.ty(&view.flat.plain(&value), file), file);
+    let row = match &ty {
+        Ty::Lib { path, sure: known, .. } => {
+            sure &= *known;
+            tree.packs(file).type_row(path).filter(|row| row.is == TypeKind::Lock)
+        }
+        _ => None,
+    };
+    let explicit = matches!(&event.what, What::Meant(meant) if meant.is == Meaning::Acquire);
+    if row.is_none() && !explicit {
+        return None;
+    }
+    let place = view.place(&value);
+    let scope = scope.or(row.map(|row| row.scope)).unwrap_or_default();
+    let permits = match row.and_then(|row| row.permits.as_ref()) {
+        Some(_) => permits(view, &value, place.as_ref(), file),
+        None => Some(1.0),
+    };
+    let lifetime = match &place {
+        Some(place) => view.lifetime(place),
+        None => Lifetime::Process { sure: false },
+    };
+    let release = place.as_ref().and_then(|place| releases(view, index, place));
+    let held = match until.as_deref() {
+        Some("body" | "block") => Held::Body,
+        Some("drop") => Held::Until(release.unwrap_or_else(|| drops(view, index))),
+        _ if entered => Held::Body,
+        _ => Held::Until(release.unwrap_or(view.flat.events.len() as u32)),
+    };
+    Some(Region { acquire: index, place, scope, permits, sure, lifetime, release, held })
+}
+
+/// The number of holders a semaphore is made with.
+fn permits(view: &View<'_>, value: &Value, place: Option<&Place>, file: u32) -> Option<f64> {
+    use crate::program::Holder;
+    let tree = view.world.tree;
+    let maker = match place.map(|place| &place.holder) {
+        Some(Holder::Variable(file, name)) => tree.files.get(*file as usize)?.names.get(name)?.value.clone(),
+        Some(Holder::Field(class, name)) => tree.field_value(*class, name)?,
+        _ => view.flat.plain(value),
+    };
+    let number = numbers_of_maker(view, &maker, 0)?;
+    let _ = file;
+    Some(number)
+}
+
+/// The constant a maker is called with: through wrappers (`Arc::new(Semaphore::new(2))`) and lazily run lambdas.
+fn numbers_of_maker(view: &View<'_>, maker: &Value, depth: u32) -> Option<f64> {
+    if depth > 6 {
+        return None;
+    }
+    let tree = view.world.tree;
+    match maker {
+        Value::Result(function, event) => match &tree.facts(*function)?.events.get(*event as usize)?.act {
+            Act::Call { args, .. } => match args.first() {
+                None => Some(1.0),
+                Some((_, first)) => match tree.settled(first) {
+                    Value::Number(number) => Some(number),
+                    other => numbers_of_maker(view, &other, depth + 1),
+                },
+            },
+            _ => None,
+        },
+        Value::Function(function) => tree.facts(*function)?.events.iter().rev().find_map(|event| match &event.act {
+            Act::Exit { value, .. } => numbers_of_maker(view, value, depth + 1),
+            _ => None,
+        }),
+        Value::Any(options) => options.iter().find_map(|option| numbers_of_maker(view, option, depth + 1)),
+        _ => None,
+    }
+}
+
+fn releases(view: &View<'_>, acquire: u32, lock: &Place) -> Option<u32> {
+    view.events()
+        .filter(|(index, _)| *index > acquire)
+        .filter(|(_, event)| {
+            event.meant(Meaning::Release).is_some_and(|meant| {
+                let freed = meant.part("lock").unwrap_or(&meant.receiver);
+                freed == &Value::Flat(acquire) || view.place(freed).is_some_and(|place| place.same(lock))
+            })
+        })
+        .map(|(index, _)| index)
+        .last()
+}
+
+/// One past the last event before a guard is dropped: where the name it is bound to ends, through calls that only pass it on.
+fn drops(view: &View<'_>, acquire: u32) -> u32 {
+    let mut holder = acquire;
+    for (index, event) in view.events().filter(|(index, _)| *index > acquire) {
+        if let Some(meant) = event.meant(Meaning::Pass)
+            && meant.part("of").unwrap_or(&meant.receiver) == &Value::Flat(holder)
+        {
+            holder = index;
+        }
+    }
+    view.event(holder).lives_to
+}

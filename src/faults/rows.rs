@@ -1,0 +1,228 @@
+//! What a function reads from rows and writes back: the links between a select and a later write.
+
+use std::collections::HashSet;
+
+use super::effects::{decided, has_unique_key};
+use super::tests_of_state::{changes, tests_guarding};
+use super::view::View;
+use crate::facts::{Act, Value};
+use crate::program::{Column, ColumnKind, FlatEvent, Op, Statement, What, column_key};
+use crate::rules::{Meaning, Scope};
+use crate::syntax::{BinaryOp, Shape};
+
+/// A write of rows, in one form for statements and for entities saved.
+pub struct RowWrite<'v> {
+    /// The event that writes.
+    pub index: u32,
+    /// The event.
+    pub event: &'v FlatEvent,
+    /// The statement; for a session's flush, what it writes.
+    pub statement: Statement,
+}
+
+/// A read of rows.
+pub struct RowRead<'v> {
+    /// The event.
+    pub index: u32,
+    /// The event.
+    pub event: &'v FlatEvent,
+    /// The statement.
+    pub statement: &'v Statement,
+}
+
+/// Selects of a function.
+pub fn row_reads<'v>(view: &View<'v>) -> Vec<RowRead<'v>> {
+    view.events()
+        .filter_map(|(index, event)| {
+            let statement = event.statement()?;
+            (statement.op == Op::Select).then_some(RowRead { index, event, statement })
+        })
+        .collect()
+}
+
+/// Writes of a function that nothing all copies see decides, and that no lock or guard of the process stands before (those
+/// are faults of their own).
+pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
+    let mut writes: Vec<RowWrite<'v>> = vec![];
+    let changed = changes(view);
+    for (index, event) in view.events() {
+        let statement = match &event.what {
+            What::Statement(statement) if matches!(statement.op, Op::Save) => {
+                let mut whole = (**statement).clone();
+                whole.op = Op::Update;
+                whole.sets = dirty(view, index, statement.entity.as_ref());
+                whole
+            }
+            What::Statement(statement) if statement.writes() => {
+                let mut whole = (**statement).clone();
+                if whole.op == Op::Update && whole.sets.is_empty() && whole.entity.is_some() {
+                    whole.sets = dirty(view, index, whole.entity.as_ref());
+                }
+                whole
+            }
+            What::Meant(meant) if meant.is == Meaning::Flush => {
+                let mut whole = Statement::new(Op::Update);
+                whole.sets = dirty(view, index, None);
+                whole.sure = meant.sure;
+                whole
+            }
+            _ => continue,
+        };
+        let guarded_here =
+            view.regions.iter().any(|region| region.scope == Scope::Process && region.excludes() && region.holds(index, event))
+                || tests_guarding(view, event)
+                    .iter()
+                    .any(|test| changed.iter().any(|change| !change.removes && change.place.same(&test.place)));
+        if guarded_here || decided(view, index, event) && statement.op != Op::Upsert || has_unique_key(view, event) {
+            continue;
+        }
+        writes.push(RowWrite { index, event, statement });
+    }
+    writes
+}
+
+/// The columns set on loaded entities before a save: all of them, or those of one entity.
+fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>) -> Vec<Column> {
+    let of_entity: Option<HashSet<u32>> = entity.map(|entity| view.flat.depends(entity));
+    let guards: HashSet<_> = view.event(before).guards.iter().collect();
+    let mut columns = vec![];
+    for (_, event) in view.events().take_while(|(index, _)| *index < before) {
+        let Act::Write { place: Value::Member(owner, name), value, op, .. } = &event.act else { continue };
+        let from = view.flat.depends(owner);
+        let loaded = from.iter().any(|index| view.event(*index).statement().is_some_and(|statement| statement.op == Op::Select));
+        let same = of_entity.as_ref().is_none_or(|wanted| !wanted.is_disjoint(&from) || entity == Some(&**owner));
+        let on_way = of_entity.is_some() || event.guards.iter().all(|guard| guards.contains(guard)) || event.in_loop.is_some();
+        if !same || !on_way || !(loaded || of_entity.is_some()) {
+            continue;
+        }
+        let old = Value::Member(owner.clone(), name.clone());
+        let (kind, value) = match op {
+            Some(op) => (ColumnKind::Equal, Value::Op(*op, std::sync::Arc::new([old, value.clone()]))),
+            None => {
+                let constant = matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_));
+                (if constant { ColumnKind::Constant } else { ColumnKind::Equal }, value.clone())
+            }
+        };
+        columns.push(Column { name: column_key(name), kind, value });
+    }
+    columns
+}
+
+/// Whether a read and a write are of one table, as far as is known.
+pub fn same_table(read: &RowRead<'_>, write: &RowWrite<'_>, view: &View<'_>) -> bool {
+    match (&read.statement.table, &write.statement.table) {
+        (Some(left), Some(right)) => left == right,
+        // A saved entity is of the table it was read from.
+        _ => {
+            write.statement.entity.as_ref().is_some_and(|entity| view.flat.depends(entity).contains(&read.index))
+                || write.statement.table.is_none() && depends_on(view, write, read.index)
+        }
+    }
+}
+
+fn depends_on(view: &View<'_>, write: &RowWrite<'_>, read: u32) -> bool {
+    write.statement.sets.iter().any(|column| view.flat.depends(&column.value).contains(&read))
+        || view.flat.depends(&receiver(write.event)).contains(&read)
+}
+
+fn receiver(event: &FlatEvent) -> Value {
+    match event.call() {
+        Some((Value::Member(of, _), _)) => (**of).clone(),
+        _ => Value::Unknown,
+    }
+}
+
+/// Whether a value computes from an old one: arithmetic on what was read, or the same column changed.
+pub fn computes_from(view: &View<'_>, column: &Column, read: u32) -> bool {
+    if !view.flat.depends(&column.value).contains(&read) {
+        return false;
+    }
+    let mut arithmetic = false;
+    each_part(view, &column.value, &mut |part| {
+        if let Value::Op(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::OtherArithmetic, pair) = part {
+            arithmetic |= pair.iter().any(|side| view.flat.depends(side).contains(&read));
+        }
+    });
+    arithmetic
+}
+
+/// Calls `visit` on the parts of a value, also behind calls that only compute.
+pub fn each_part<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Value)) {
+    value.walk(&mut |part| visit(part));
+    for index in view.flat.depends(value) {
+        let event = view.event(index);
+        let computes = matches!(&event.what, What::Nothing)
+            || matches!(&event.what, What::Meant(meant) if matches!(meant.is, Meaning::Pass | Meaning::Pure));
+        if computes && let Some((_, args)) = event.call() {
+            args.iter().for_each(|(_, arg)| arg.walk(&mut |part| visit(part)));
+            event.returns.iter().for_each(|(value, _)| value.walk(&mut |part| visit(part)));
+        }
+    }
+}
+
+/// Whether a value compares something that depends on a read with a bound.
+pub fn compares(view: &View<'_>, value: &Value, read: u32) -> bool {
+    let mut found = false;
+    each_part(view, value, &mut |part| {
+        if let Value::Op(BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual, pair) = part {
+            let zero = pair.iter().any(|side| *side == Value::Number(0.0));
+            found |= !zero && pair.iter().any(|side| view.flat.depends(side).contains(&read));
+        }
+    });
+    found
+}
+
+/// The columns of a read that a value mentions.
+pub fn columns_of(view: &View<'_>, value: &Value, read: u32) -> Vec<String> {
+    let mut found = vec![];
+    each_part(view, value, &mut |part| {
+        if let Value::Member(of, name) = part
+            && view.flat.depends(of).contains(&read)
+        {
+            found.push(column_key(name));
+        }
+    });
+    found
+}
+
+/// Whether a condition holding means that what was read exists; `None` where it says neither.
+pub fn says_exists(view: &View<'_>, value: &Value, read: u32) -> Option<bool> {
+    if !view.flat.depends(value).contains(&read) {
+        return None;
+    }
+    match value {
+        Value::Not(inner) => says_exists(view, inner, read).map(|exists| !exists),
+        Value::Is(inner, shape) => match &**shape {
+            Shape::Null => says_exists(view, inner, read).map(|exists| !exists),
+            Shape::Present | Shape::Ok | Shape::Bool(true) => says_exists(view, inner, read),
+            Shape::Bool(false) | Shape::Err => says_exists(view, inner, read).map(|exists| !exists),
+            _ => None,
+        },
+        Value::Op(op, pair) => {
+            let zero = pair.iter().any(|side| matches!(side, Value::Number(number) if *number == 0.0 || *number == 1.0));
+            let one = matches!(&pair[1], Value::Number(number) if *number == 1.0);
+            if !zero {
+                return None;
+            }
+            match (op, one) {
+                (BinaryOp::Greater | BinaryOp::NotEqual, false) | (BinaryOp::GreaterEqual | BinaryOp::Equal, true) => Some(true),
+                (BinaryOp::Equal | BinaryOp::LessEqual, false) | (BinaryOp::Less, true) => Some(false),
+                _ => None,
+            }
+        }
+        Value::Mix(parts) => parts.iter().find_map(|part| says_exists(view, part, read)),
+        Value::All(parts) | Value::Any(parts) => parts.iter().find_map(|part| says_exists(view, part, read)),
+        Value::Flat(index) => {
+            let name = view
+                .event(*index)
+                .call()
+                .and_then(|(callee, _)| view.world.tree.name_of(callee))
+                .unwrap_or_default()
+                .to_lowercase();
+            let negative = matches!(name.as_str(), "is_none" | "is_empty" | "isempty" | "isnone" | "is_err");
+            Some(!negative)
+        }
+        Value::Member(..) | Value::Index(..) | Value::Element(_) => Some(true),
+        _ => None,
+    }
+}

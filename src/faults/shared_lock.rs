@@ -1,0 +1,292 @@
+//! Locks in a key-value store that do not hold: `lock-without-expiry`, `lock-split-expiry`, `lock-check-then-set`,
+//! `lock-blind-release`, `lock-shared-token`, `lock-not-released`, `lock-result-ignored`.
+
+use super::candidate::Candidate;
+use super::effects::effect;
+use super::view::View;
+use super::{Confidence, Role};
+use crate::facts::{Act, Value};
+use crate::program::{FlatEvent, Kv};
+use crate::rules::{CommandKind, Meaning, ScriptKind, words};
+use crate::syntax::ExitKind;
+
+/// Words in a key or a name that say lock.
+const LOCK_WORDS: &[&str] = &[
+    "lock",
+    "locks",
+    "locked",
+    "mutex",
+    "lease",
+    "leases",
+    "leader",
+    "semaphore",
+    "sem",
+    "busy",
+    "running",
+    "processing",
+    "acquire",
+    "lck",
+    "inflight",
+    "guard",
+    "owner",
+    "election",
+    "exclusive",
+    "hold",
+    "claim",
+];
+
+/// A taking of a key.
+struct Taken<'e> {
+    index: u32,
+    event: &'e FlatEvent,
+    kv: &'e Kv,
+}
+
+pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+    let commands: Vec<Taken<'_>> =
+        view.events().filter_map(|(index, event)| Some(Taken { index, event, kv: event.kv()? })).collect();
+    for taken in commands
+        .iter()
+        .filter(|taken| taken.kv.op == CommandKind::Set && taken.kv.only_new || taken.kv.script == Some(ScriptKind::Acquire))
+    {
+        let rest: Vec<&Taken<'_>> =
+            commands.iter().filter(|other| other.index > taken.index && same_key(view, &other.kv.key, &taken.kv.key)).collect();
+        let deletes = rest.iter().filter(|other| other.kv.op == CommandKind::Delete).max_by_key(|other| other.index);
+        let owner_checked = rest.iter().any(|other| other.kv.script == Some(ScriptKind::ReleaseIfOwner));
+        if !is_lock(view, taken, deletes.is_some() || owner_checked) {
+            continue;
+        }
+        expiry(view, taken, &rest, found);
+        if let Some(delete) = deletes {
+            blind(view, taken, delete, found);
+        } else if constant(view, &taken.kv.value) && owner_checked {
+            let mut candidate = Candidate::new(
+                view,
+                "lock-shared-token",
+                taken.event,
+                taken.event,
+                "every holder writes the same value into the lock, so the release cannot tell whose it is".to_owned(),
+            );
+            candidate.hop(Role::Acquire, taken.event, "the token is the same for everyone");
+            found.push(sure(candidate, taken.kv));
+        }
+        released(view, taken, &rest, found);
+        ignored(view, taken, found);
+    }
+    check_then_set(view, &commands, found);
+}
+
+fn sure(candidate: Candidate, kv: &Kv) -> Candidate {
+    candidate.at_most(if kv.sure { Confidence::High } else { Confidence::Medium })
+}
+
+/// Whether two keys are the same, by their text or by what they are made of.
+fn same_key(view: &View<'_>, left: &Value, right: &Value) -> bool {
+    let text = |value: &Value| view.world.tree.settled(value).text();
+    match (text(left), text(right)) {
+        (Some(left), Some(right)) => left == right,
+        (None, None) => {
+            left == right && *left != Value::Unknown
+                || view.world.tree.name_of(left).is_some_and(|name| Some(name) == view.world.tree.name_of(right))
+        }
+        _ => false,
+    }
+}
+
+fn says_lock(view: &View<'_>, taken: &Taken<'_>) -> bool {
+    let mut names = view.names_around(taken.event);
+    names.extend(view.world.tree.settled(&taken.kv.key).text());
+    names.extend(view.world.tree.name_of(&view.flat.plain(&taken.kv.key)));
+    names.iter().flat_map(|name| words(name)).any(|word| LOCK_WORDS.contains(&word.as_str()))
+}
+
+/// Whether a key that is set once is a lock, not a mark kept for good on purpose.
+fn is_lock(view: &View<'_>, taken: &Taken<'_>, freed: bool) -> bool {
+    freed || says_lock(view, taken)
+}
+
+fn constant(view: &View<'_>, value: &Value) -> bool {
+    matches!(view.world.tree.settled(value), Value::Text(_) | Value::Number(_) | Value::Bool(_))
+}
+
+fn expiry(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut Vec<Candidate>) {
+    if taken.kv.ttl.is_some() || taken.kv.script.is_some() {
+        return;
+    }
+    let later = rest.iter().find(|other| other.kv.op == CommandKind::Expire);
+    let (rule, message) = match later {
+        Some(_) => (
+            "lock-split-expiry",
+            "the lock is taken and given an end in two commands: a crash between them leaves it taken for good",
+        ),
+        None => ("lock-without-expiry", "the lock has no end: if its holder crashes, nobody can ever take it again"),
+    };
+    let mut candidate = Candidate::new(view, rule, taken.event, taken.event, message.to_owned());
+    candidate.hop(Role::Acquire, taken.event, "taken without an expiry");
+    if let Some(later) = later {
+        candidate.hop(Role::Acquire, later.event, "given an expiry only here");
+    }
+    found.push(sure(candidate, taken.kv));
+}
+
+fn blind(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>, found: &mut Vec<Candidate>) {
+    // Waiting for the lease to end would be wrong only if it can end: without one, another fault is worse.
+    let compared =
+        view.decided_by(delete.event).iter().any(|index| view.event(*index).kv().is_some_and(|kv| kv.op == CommandKind::Get));
+    let message = if compared {
+        "the owner is compared and the lock deleted in two commands: between them the lease can end and another holder's lock is deleted"
+    } else {
+        "the lock is deleted without asking whose it is: after the lease ran out this frees another holder's lock"
+    };
+    if taken.kv.ttl.is_none() && taken.kv.script.is_none() {
+        return;
+    }
+    let mut candidate = Candidate::new(view, "lock-blind-release", delete.event, taken.event, message.to_owned());
+    candidate.hop(Role::Acquire, taken.event, "taken here");
+    candidate.hop(Role::Release, delete.event, "deleted here");
+    found.push(sure(candidate, taken.kv));
+}
+
+/// A way out between taking and freeing.
+fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut Vec<Candidate>) {
+    let frees = |other: &&&Taken<'_>| other.kv.op == CommandKind::Delete || other.kv.script == Some(ScriptKind::ReleaseIfOwner);
+    let freeing: Vec<&&Taken<'_>> = rest.iter().filter(frees).collect();
+    let Some(release) = freeing.last() else { return };
+    if freeing.iter().any(|release| release.event.in_finally) || release.event.detached {
+        return;
+    }
+    let risky = view
+        .events()
+        .filter(|(index, event)| *index > taken.index && *index < release.index && event.kv().is_none())
+        .find(|(_, event)| {
+            let throws = matches!(&event.act, Act::Exit { kind: ExitKind::Throw, .. });
+            let works = effect(view, event).is_some() && event.caught.is_none();
+            throws || works
+        });
+    let Some((_, risk)) = risky else { return };
+    let mut candidate = Candidate::new(
+        view,
+        "lock-not-released",
+        taken.event,
+        release.event,
+        "an error between taking and freeing leaves the lock taken until it expires".to_owned(),
+    );
+    candidate.hop(Role::Acquire, taken.event, "taken here");
+    candidate.hop(Role::Effect, risk, "can fail");
+    candidate.hop(Role::Release, release.event, "freed only if it did not");
+    found.push(sure(candidate, taken.kv).at_most(Confidence::Medium));
+}
+
+/// The answer is not looked at, or a failing store counts as taken.
+fn ignored(view: &View<'_>, taken: &Taken<'_>, found: &mut Vec<Candidate>) {
+    let work = view.events().find(|(index, event)| *index > taken.index && effect(view, event).is_some());
+    let unused = taken.event.dropped && taken.event.hops.is_empty() && !view.flat.used(taken.index);
+    let open = fails_open(view, taken);
+    let Some((_, work)) = work.filter(|_| unused || open.is_some()).or(open.map(|event| (0, event))) else { return };
+    let message = if unused {
+        "nobody looks at whether the lock was taken: the work goes on when it was not"
+    } else {
+        "a store that is down counts as a lock that was taken: then every copy does the work"
+    };
+    let mut candidate = Candidate::new(view, "lock-result-ignored", taken.event, work, message.to_owned());
+    candidate.hop(Role::Acquire, taken.event, "taken here");
+    if let Some(open) = open {
+        candidate.hop(Role::Check, open, "goes on without the lock");
+    }
+    candidate.hop(Role::Effect, work, view.describe(work));
+    found.push(sure(candidate, taken.kv));
+}
+
+/// The place where an error of the store is turned into a lock that was taken.
+fn fails_open<'v>(view: &View<'v>, taken: &Taken<'_>) -> Option<&'v FlatEvent> {
+    let (_, throws) = taken.event.caught.as_ref()?;
+    if *throws || taken.event.in_catch {
+        return None;
+    }
+    let origin = taken.event.origin.0;
+    // In the function that catches: a handler that answers with something that counts as taken.
+    let facts = view.world.tree.facts(origin)?;
+    let answers_taken = facts.events.iter().any(|event| {
+        event.in_catch && matches!(&event.act, Act::Exit { kind: ExitKind::Return, value } if matches!(value, Value::Bool(true) | Value::Text(_) | Value::Result(..) | Value::Object(..) | Value::Function(_)))
+    });
+    let leaves = facts.events.iter().any(|event| {
+        event.in_catch
+            && matches!(
+                &event.act,
+                Act::Exit { kind: ExitKind::Return | ExitKind::Throw | ExitKind::Continue | ExitKind::Break, .. }
+            )
+    });
+    let taken_index = taken.index;
+    let after = view
+        .events()
+        .find(|(index, event)| *index > taken_index && effect(view, event).is_some() && event.caught.is_none())
+        .map(|(_, event)| event);
+    if answers_taken {
+        return after.or(Some(view.event(taken_index)));
+    }
+    if leaves || !taken.event.hops.is_empty() {
+        return None;
+    }
+    // The handler falls through, and what comes after does not depend on the answer.
+    after.filter(|event| !view.decided_by(event).contains(&taken_index) || handler_sets(view, origin))
+}
+
+/// Whether a handler assigns a constant that counts as taken.
+fn handler_sets(view: &View<'_>, function: crate::facts::FnRef) -> bool {
+    view.world.tree.facts(function).is_some_and(|facts| {
+        facts.events.iter().any(|event| event.in_catch && matches!(&event.act, Act::Write { value: Value::Bool(true), .. }))
+    })
+}
+
+/// GET, then SET: two callers both find the key free.
+fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Vec<Candidate>) {
+    for set in commands.iter().filter(|other| other.kv.op == CommandKind::Set && !other.kv.only_new) {
+        let deciding = view.decided_by(set.event);
+        let read = commands.iter().find(|other| {
+            other.index < set.index
+                && other.kv.op == CommandKind::Get
+                && deciding.contains(&other.index)
+                && same_key(view, &other.kv.key, &set.kv.key)
+        });
+        let Some(read) = read else { continue };
+        let freed = commands.iter().any(|other| other.kv.op == CommandKind::Delete && same_key(view, &other.kv.key, &set.kv.key));
+        let keeps = !lock_value(view, &set.kv.value);
+        if keeps || !(freed || says_lock(view, set)) {
+            continue;
+        }
+        let decided =
+            view.regions.iter().any(|region| region.scope == crate::rules::Scope::Cluster && region.holds(set.index, set.event));
+        if decided {
+            continue;
+        }
+        let mut candidate = Candidate::new(
+            view,
+            "lock-check-then-set",
+            read.event,
+            set.event,
+            "the lock is looked at and then set in two commands: two callers both find it free".to_owned(),
+        );
+        candidate.hop(Role::Check, read.event, "looked at here");
+        candidate.hop(Role::Acquire, set.event, "set here");
+        found.push(sure(candidate, set.kv));
+    }
+}
+
+/// Whether a value marks a lock: a constant, a random token, a time or a name of the holder; not something read or worked out.
+fn lock_value(view: &View<'_>, value: &Value) -> bool {
+    if constant(view, value) {
+        return true;
+    }
+    let depends = view.flat.depends(value);
+    !depends.iter().any(|index| {
+        let event = view.event(*index);
+        event.statement().is_some()
+            || event.kv().is_some()
+            || matches!(event.what, crate::program::What::Presumed(_))
+            || event.meant(Meaning::Effect).is_some()
+            || event.call().is_some_and(|(_, args)| {
+                args.iter().any(|(_, value)| matches!(value, Value::Flat(inner) if view.event(*inner).statement().is_some()))
+            })
+            || matches!(event.act, Act::Call { awaited: true, .. })
+    })
+}

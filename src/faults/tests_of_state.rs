@@ -1,0 +1,175 @@
+//! Where a function tests state that one process keeps, and where it changes it.
+
+use super::view::View;
+use crate::facts::{Act, Value};
+use crate::program::{FlatEvent, Holder, Place, Spot, What};
+use crate::rules::{Meaning, TypeKind};
+use crate::syntax::BinaryOp;
+
+/// A test of state.
+#[derive(Debug, Clone)]
+pub struct StateTest {
+    /// The state.
+    pub place: Place,
+    /// The call that asks it, where it is a call.
+    pub event: Option<u32>,
+    /// Where.
+    pub at: Spot,
+}
+
+/// A change of state.
+#[derive(Debug, Clone)]
+pub struct StateChange {
+    /// The state.
+    pub place: Place,
+    /// The event that changes it.
+    pub event: u32,
+    /// What is put.
+    pub value: Value,
+    /// Takes something out.
+    pub removes: bool,
+    /// Counts up or down.
+    pub counts: bool,
+}
+
+/// Whether a place is state in the sense of the catalogue: a container, or a cell that functions reassign.
+pub fn is_state(view: &View<'_>, place: &Place) -> bool {
+    let made = view.made(place);
+    match made.kind {
+        TypeKind::State => true,
+        TypeKind::Lock | TypeKind::Local | TypeKind::Pool | TypeKind::Connection | TypeKind::Entity => false,
+        TypeKind::Plain | TypeKind::Wrapper => cell(view, place),
+    }
+}
+
+/// A variable or field that holds a plain value and is assigned by functions.
+fn cell(view: &View<'_>, place: &Place) -> bool {
+    match &place.holder {
+        Holder::Variable(file, name) => view
+            .world
+            .tree
+            .files
+            .get(*file as usize)
+            .and_then(|facts| facts.names.get(name))
+            .is_some_and(|known| known.reassigned && plain_cell(&known.value)),
+        Holder::Field(class, name) => match view.world.tree.field_value(*class, name) {
+            Some(value) => plain_cell(&value),
+            None => place.path.is_empty(),
+        },
+        Holder::Closure(function, name) => {
+            view.world.tree.facts(*function).and_then(|facts| facts.locals.get(name)).is_some_and(plain_cell)
+        }
+        Holder::Global(_) => true,
+        Holder::Local(_) | Holder::Param(..) => false,
+    }
+}
+
+fn plain_cell(value: &Value) -> bool {
+    value.options().iter().any(|option| {
+        matches!(
+            option,
+            Value::Null
+                | Value::Bool(_)
+                | Value::Number(_)
+                | Value::Text(_)
+                | Value::Object(..)
+                | Value::List(_)
+                | Value::Unknown
+        )
+    })
+}
+
+/// The place of the same state with its element and member path left out.
+pub fn base(place: &Place) -> Place {
+    Place { holder: place.holder.clone(), path: place.path.clone(), keyed: false }
+}
+
+/// All tests of lasting state that guard an event.
+pub fn tests_guarding(view: &View<'_>, event: &FlatEvent) -> Vec<StateTest> {
+    let mut tests: Vec<StateTest> = vec![];
+    for guard in &event.guards {
+        let Some(cond) = view.flat.conds.get(guard.cond as usize) else { continue };
+        tests.extend(tests_in(view, &cond.value, cond.at));
+        for index in view.flat.depends(&cond.value) {
+            let asked = view.event(index);
+            // A predicate of the project's own: what decided its answer.
+            for (value, guards) in &asked.returns {
+                tests.extend(tests_in(view, value, asked.at));
+                for guard in guards {
+                    if let Some(cond) = view.flat.conds.get(guard.cond as usize) {
+                        tests.extend(tests_in(view, &cond.value, cond.at));
+                    }
+                }
+            }
+        }
+    }
+    tests.retain(|test| view.lasts(&test.place) && is_state(view, &test.place));
+    tests.dedup_by(|left, right| left.place == right.place && left.at == right.at);
+    tests
+}
+
+/// Tests of state inside a condition's value.
+pub fn tests_in(view: &View<'_>, value: &Value, at: Spot) -> Vec<StateTest> {
+    let mut tests = vec![];
+    for index in view.flat.depends(value) {
+        let event = view.event(index);
+        if let What::Meant(meant) = &event.what
+            && (matches!(meant.is, Meaning::Test | Meaning::Get) || meant.is == Meaning::Put && meant.flag("tells"))
+            && let Some(place) = view.place(&meant.receiver)
+        {
+            tests.push(StateTest { place: base(&place), event: Some(index), at: event.at });
+        }
+    }
+    value.walk(&mut |part| {
+        if matches!(part, Value::Module(..) | Value::Member(..) | Value::Index(..) | Value::Captured(..))
+            && let Some(place) = view.place(part)
+            && !matches!(place.holder, Holder::Local(_) | Holder::Param(..))
+        {
+            tests.push(StateTest { place: base(&place), event: None, at });
+        }
+    });
+    tests
+}
+
+/// All changes of state in a function.
+pub fn changes(view: &View<'_>) -> Vec<StateChange> {
+    let mut changes = vec![];
+    for (index, event) in view.events() {
+        match (&event.what, &event.act) {
+            (What::Meant(meant), _)
+                if matches!(meant.is, Meaning::Put | Meaning::Remove) || meant.is == Meaning::Get && meant.flag("makes") =>
+            {
+                if let Some(place) = view.place(&meant.receiver) {
+                    changes.push(StateChange {
+                        place: base(&place),
+                        event: index,
+                        value: meant.part("value").cloned().unwrap_or_default(),
+                        removes: meant.is == Meaning::Remove,
+                        counts: meant.flag("counts"),
+                    });
+                }
+            }
+            (_, Act::Write { place, value, op, .. }) => {
+                if let Some(at) = view.place(place) {
+                    let counts = matches!(op, Some(BinaryOp::Add | BinaryOp::Sub))
+                        || matches!(value, Value::Op(BinaryOp::Add | BinaryOp::Sub, pair) if pair.iter().any(|side| view.place(side).is_some_and(|side| side.same(&at))));
+                    let removes = matches!(value, Value::Null | Value::Bool(false));
+                    changes.push(StateChange { place: base(&at), event: index, value: value.clone(), removes, counts });
+                }
+            }
+            (_, Act::Delete { place }) => {
+                if let Some(at) = view.place(place) {
+                    changes.push(StateChange {
+                        place: base(&at),
+                        event: index,
+                        value: Value::Null,
+                        removes: true,
+                        counts: false,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    changes
+}

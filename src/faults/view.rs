@@ -1,0 +1,154 @@
+//! What detectors see: a function written out, with everything they may ask about the tree around it.
+
+use std::collections::HashSet;
+
+use super::regions::{Region, regions};
+use crate::facts::{FnRef, Value};
+use crate::program::{
+    Flat, FlatEvent, Instances, Lifetime, Made, Place, Reach, Schema, Spot, Tree, What, lifetime, made_of, place_of,
+};
+use crate::rules::TypeKind;
+
+/// Everything about the tree.
+pub struct World<'t> {
+    /// The linked tree.
+    pub tree: &'t Tree,
+    /// From where functions are reached.
+    pub reach: &'t Reach,
+    /// Unique keys.
+    pub schema: &'t Schema,
+    /// How long instances live.
+    pub instances: &'t Instances,
+    /// A connection pooler between the program and its database hands connections out by transaction.
+    pub pooled_by_transaction: bool,
+}
+
+/// One function, as detectors see it.
+pub struct View<'t> {
+    /// Everything about the tree.
+    pub world: &'t World<'t>,
+    /// The function.
+    pub flat: &'t Flat,
+    /// Locks held, and over which events.
+    pub regions: Vec<Region>,
+}
+
+impl<'t> View<'t> {
+    /// A view of a function.
+    pub fn new(world: &'t World<'t>, flat: &'t Flat) -> View<'t> {
+        let mut view = View { world, flat, regions: vec![] };
+        view.regions = regions(&view);
+        view
+    }
+
+    /// The function's events, with their indexes.
+    pub fn events(&self) -> impl Iterator<Item = (u32, &'t FlatEvent)> {
+        self.flat.events.iter().enumerate().map(|(index, event)| (index as u32, event))
+    }
+
+    /// An event.
+    pub fn event(&self, index: u32) -> &'t FlatEvent {
+        &self.flat.events[index as usize]
+    }
+
+    /// The state behind a value.
+    pub fn place(&self, value: &Value) -> Option<Place> {
+        place_of(self.world.tree, &self.flat.events, value)
+    }
+
+    /// How long a piece of state lives.
+    pub fn lifetime(&self, place: &Place) -> Lifetime {
+        lifetime(self.world.tree, self.world.instances, place)
+    }
+
+    /// Whether one process keeps a piece of state across requests.
+    pub fn lasts(&self, place: &Place) -> bool {
+        matches!(self.lifetime(place), Lifetime::Process { .. })
+    }
+
+    /// What a piece of state is made of.
+    pub fn made(&self, place: &Place) -> Made {
+        made_of(self.world.tree, self.flat, place)
+    }
+
+    /// Whether a place is a container or cell of state, not a client, a lock or a service.
+    pub fn is_state(&self, place: &Place) -> bool {
+        matches!(self.made(place).kind, TypeKind::State)
+    }
+
+    /// Events any guard of `event` depends on.
+    pub fn decided_by(&self, event: &FlatEvent) -> HashSet<u32> {
+        self.flat.decided_by(event)
+    }
+
+    /// The function itself.
+    pub fn root(&self) -> FnRef {
+        self.flat.root
+    }
+
+    /// Where a hop of this function stands: an event's place in the function itself, or the call that leads there.
+    pub fn in_root(&self, event: &FlatEvent) -> Spot {
+        event.hops.first().copied().unwrap_or(event.at)
+    }
+
+    /// Names around an event that say what it is about: the function's, the event's callee and receiver.
+    pub fn names_around(&self, event: &FlatEvent) -> Vec<String> {
+        let mut names = vec![];
+        let origin = event.origin.0;
+        let mut at = Some(origin);
+        while let Some(function) = at {
+            let Some(known) = self.world.tree.function(function) else { break };
+            names.push(known.name.clone());
+            at = known.parent.map(|parent| FnRef { file: function.file, func: parent.0 }).filter(|parent| parent.func != 0);
+        }
+        if let Some(class) = self.world.tree.class_of(origin).and_then(|class| self.world.tree.class(class)) {
+            names.push(class.name.clone());
+        }
+        if let Some(path) = self.world.tree.paths.get(origin.file as usize) {
+            names.push(path.rsplit('/').next().unwrap_or(path).to_owned());
+        }
+        if let Some((callee, _)) = event.call() {
+            names.extend(self.world.tree.name_of(callee));
+            if let Value::Member(receiver, _) = callee {
+                names.extend(self.world.tree.name_of(&self.flat.plain(receiver)));
+            }
+        }
+        names
+    }
+
+    /// A short name for what an event does, for messages.
+    pub fn describe(&self, event: &FlatEvent) -> String {
+        match &event.what {
+            What::Statement(statement) => {
+                let verb = format!("{:?}", statement.op).to_lowercase();
+                match &statement.table {
+                    Some(table) => format!("{verb} on `{table}`"),
+                    None => format!("database {verb}"),
+                }
+            }
+            What::Presumed(presumed) => match &presumed.owner {
+                Some(owner) => format!("`{owner}.{}()`", presumed.name),
+                None => format!("`{}()`", presumed.name),
+            },
+            What::Kv(_) => "write to the shared store".to_owned(),
+            What::Meant(meant) => {
+                let name = event
+                    .call()
+                    .and_then(|(callee, _)| self.world.tree.name_of(callee))
+                    .unwrap_or_else(|| meant.path.to_string());
+                match meant.text("kind").as_deref() {
+                    Some("http") => format!("HTTP request `{name}()`"),
+                    Some("mail") => format!("mail `{name}()`"),
+                    Some("pay") => format!("payment `{name}()`"),
+                    Some("queue") => format!("message `{name}()`"),
+                    Some("file") => format!("file write `{name}()`"),
+                    _ => format!("`{name}()`"),
+                }
+            }
+            What::Nothing => event
+                .call()
+                .and_then(|(callee, _)| self.world.tree.name_of(callee))
+                .map_or("work".to_owned(), |name| format!("`{name}()`")),
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Where state lives and how long: the variable, field or closure behind a value, and whether one process keeps it.
+
+use std::sync::Arc;
+
+use super::flat::{Flat, FlatEvent, Look, What, plain};
+use super::{ClassRef, Tree, Ty};
+use crate::facts::{Act, FnRef, Value};
+use crate::files::Span;
+use crate::rules::{Meaning, Scope, TypeKind};
+
+/// What holds a piece of state.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Holder {
+    /// A module-level variable.
+    Variable(u32, Arc<str>),
+    /// A field of a class.
+    Field(ClassRef, Arc<str>),
+    /// A variable of a function, kept by a function inside it.
+    Closure(FnRef, Arc<str>),
+    /// A value made anew in this call: the event that makes it.
+    Local(u32),
+    /// A parameter.
+    Param(FnRef, u32),
+    /// A property of the global object.
+    Global(Arc<str>),
+}
+
+/// A piece of state.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// What holds it.
+    pub holder: Holder,
+    /// Members below the holder.
+    pub path: Vec<Arc<str>>,
+    /// An element of it, not all of it.
+    pub keyed: bool,
+}
+
+/// How long state lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lifetime {
+    /// One call.
+    Call,
+    /// One process; `false` where that is presumed.
+    Process {
+        /// Whether it was seen, not presumed.
+        sure: bool,
+    },
+}
+
+impl Place {
+    fn of(holder: Holder) -> Place {
+        Place { holder, path: vec![], keyed: false }
+    }
+
+    /// Whether this is the same state as another, or an element or member of it.
+    pub fn same(&self, other: &Place) -> bool {
+        self.holder == other.holder && self.path.iter().zip(&other.path).all(|(left, right)| left == right)
+    }
+}
+
+/// The state behind a value, if it is any.
+pub fn place_of(tree: &Tree, events: &[FlatEvent], value: &Value) -> Option<Place> {
+    find(&Look { tree, events }, value, 0)
+}
+
+fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
+    if depth > 20 {
+        return None;
+    }
+    let tree = look.tree;
+    match value {
+        Value::Module(..) => match tree.definition(value) {
+            Value::Module(file, name) => {
+                let known = tree.files.get(file as usize)?.names.get(&name)?;
+                // An alias of other state (`const limiter = state.limiter`) is that state.
+                match (&known.value, known.reassigned) {
+                    (Value::Module(..) | Value::Member(..), false) if !matches!(&known.value, Value::Module(same, again) if *same == file && *again == name) => {
+                        find(look, &known.value, depth + 1).or(Some(Place::of(Holder::Variable(file, name))))
+                    }
+                    (Value::Function(_), _) => None,
+                    _ => Some(Place::of(Holder::Variable(file, name))),
+                }
+            }
+            _ => None,
+        },
+        Value::Member(base, name) => {
+            if let Value::Global(object) = &**base
+                && matches!(&**object, "globalThis" | "global" | "window")
+            {
+                return Some(Place::of(Holder::Global(name.clone())));
+            }
+            let ty = tree.ty(&plain(look.events, base), file_of(base));
+            match ty {
+                Ty::Instance(class) | Ty::Class(class) => {
+                    let owner = declaring(tree, class, name);
+                    return Some(Place::of(Holder::Field(owner, name.clone())));
+                }
+                Ty::Module(file) => return find(look, &Value::Module(file, name.clone()), depth + 1),
+                _ => {}
+            }
+            let mut place = find(look, base, depth + 1)?;
+            place.path.push(name.clone());
+            Some(place)
+        }
+        Value::Index(base, _) | Value::Element(base) => Some(Place { keyed: true, ..find(look, base, depth + 1)? }),
+        Value::Captured(function, name) => {
+            let known = tree.facts(*function).and_then(|facts| facts.locals.get(name));
+            match known {
+                Some(alias @ (Value::Module(..) | Value::Member(..) | Value::Captured(..))) if alias != value => {
+                    find(look, alias, depth + 1).or(Some(Place::of(Holder::Closure(*function, name.clone()))))
+                }
+                _ => Some(Place::of(Holder::Closure(*function, name.clone()))),
+            }
+        }
+        Value::Flat(index) => {
+            let event = look.events.get(*index as usize)?;
+            match &event.what {
+                What::Meant(meant) => match meant.is {
+                    Meaning::Pass | Meaning::Acquire => {
+                        let of = meant.part("of").or_else(|| meant.part("lock")).unwrap_or(&meant.receiver);
+                        find(look, of, depth + 1)
+                    }
+                    Meaning::Get => Some(Place { keyed: true, ..find(look, &meant.receiver, depth + 1)? }),
+                    _ => Some(Place::of(Holder::Local(*index))),
+                },
+                What::Nothing => {
+                    let returned = event.returns.iter().find_map(|(value, _)| find(look, value, depth + 1));
+                    returned.or(Some(Place::of(Holder::Local(*index))))
+                }
+                _ => None,
+            }
+        }
+        Value::Result(..) => {
+            let meant = look.meaning(value, file_of(value))?;
+            match meant.is {
+                Meaning::Pass | Meaning::Acquire => {
+                    find(look, meant.part("of").or_else(|| meant.part("lock")).unwrap_or(&meant.receiver), depth + 1)
+                }
+                Meaning::Get => Some(Place { keyed: true, ..find(look, &meant.receiver, depth + 1)? }),
+                _ => None,
+            }
+        }
+        Value::Any(_) | Value::Choose(_) => value.options().into_iter().find_map(|option| find(look, option, depth + 1)),
+        Value::Param(function, index) => Some(Place::of(Holder::Param(*function, *index))),
+        _ => None,
+    }
+}
+
+/// The class up the line that declares a field.
+fn declaring(tree: &Tree, class: ClassRef, name: &str) -> ClassRef {
+    let mut at = class;
+    for _ in 0..8 {
+        let Some(found) = tree.class(at) else { break };
+        if found.fields.iter().any(|field| field.name == name) || tree.field_value(at, name).is_some() {
+            return at;
+        }
+        let own = FnRef { file: at.file, func: found.parent.0 };
+        let base = found.bases.iter().find_map(|base| match tree.declared(base, own) {
+            Ty::Instance(base) if base != at => Some(base),
+            _ => None,
+        });
+        match base {
+            Some(base) => at = base,
+            None => break,
+        }
+    }
+    class
+}
+
+/// The file a value's names belong to.
+pub fn file_of(value: &Value) -> u32 {
+    match value {
+        Value::Module(file, _) => *file,
+        Value::Param(function, _)
+        | Value::This(function)
+        | Value::Captured(function, _)
+        | Value::Result(function, _)
+        | Value::Function(function) => function.file,
+        other => other.children().first().map_or(0, |child| file_of(child)),
+    }
+}
+
+/// How long a piece of state lives.
+pub fn lifetime(tree: &Tree, classes: &Instances, place: &Place) -> Lifetime {
+    match &place.holder {
+        Holder::Variable(..) | Holder::Global(_) => Lifetime::Process { sure: true },
+        Holder::Field(class, name) => {
+            let is_static =
+                tree.class(*class).is_some_and(|class| class.fields.iter().any(|field| field.name == **name && field.is_static));
+            if is_static { Lifetime::Process { sure: true } } else { classes.lifetime(*class) }
+        }
+        Holder::Closure(function, _) => {
+            if escapes(tree, *function) {
+                Lifetime::Process { sure: false }
+            } else {
+                Lifetime::Call
+            }
+        }
+        Holder::Local(_) | Holder::Param(..) => Lifetime::Call,
+    }
+}
+
+/// Whether a function gives out functions written inside it, which then keep its variables.
+fn escapes(tree: &Tree, function: FnRef) -> bool {
+    let Some(facts) = tree.facts(function) else { return false };
+    facts.events.iter().any(|event| match &event.act {
+        Act::Exit { value, .. } => value.any(&|part| matches!(part, Value::Function(_))) || value.any(&|part| {
+            matches!(part, Value::Captured(owner, name) if *owner == function && matches!(facts.locals.get(name), Some(Value::Function(_))))
+        }),
+        _ => false,
+    })
+}
+
+/// How long the instances of each class live.
+pub struct Instances {
+    made_in_call: std::collections::HashSet<ClassRef>,
+}
+
+impl Instances {
+    /// Looks at where each class is made. An instance that is only ever made inside functions, bound to a local name there,
+    /// and never returned or stored, lives for the call.
+    pub fn new(tree: &Tree) -> Instances {
+        let mut inside = std::collections::HashSet::new();
+        let mut lasting = std::collections::HashSet::new();
+        for function in tree.all_functions() {
+            let Some(facts) = tree.facts(function) else { continue };
+            for (index, event) in facts.events.iter().enumerate() {
+                let Act::Call { callee, .. } = &event.act else { continue };
+                if !matches!(callee, Value::Module(..) | Value::Captured(..) | Value::Member(..) | Value::Global(_)) {
+                    continue;
+                }
+                let Ty::Class(class) = tree.ty(callee, function.file) else { continue };
+                let result = Value::Result(function, index as u32);
+                let kept = function.func == 0
+                    || facts.events.iter().any(|other| match &other.act {
+                        Act::Exit { value, .. } | Act::Write { value, .. } => value.any(&|part| *part == result),
+                        Act::Call { args, .. } => args.iter().any(|(_, value)| value.any(&|part| *part == result)),
+                        _ => false,
+                    });
+                if kept {
+                    lasting.insert(class)
+                } else {
+                    inside.insert(class)
+                };
+            }
+        }
+        Instances { made_in_call: inside.difference(&lasting).copied().collect() }
+    }
+
+    fn lifetime(&self, class: ClassRef) -> Lifetime {
+        if self.made_in_call.contains(&class) { Lifetime::Call } else { Lifetime::Process { sure: false } }
+    }
+}
+
+/// What a piece of state is made of, where its holder shows it: the type's kind, how far it reaches, and its declaration.
+pub struct Made {
+    /// What its type is.
+    pub kind: TypeKind,
+    /// How far it reaches.
+    pub scope: Scope,
+    /// Where it is declared.
+    pub at: Option<(u32, Span)>,
+}
+
+/// What a piece of state is made of.
+pub fn made_of(tree: &Tree, flat: &Flat, place: &Place) -> Made {
+    let (value, file, at) = match &place.holder {
+        Holder::Variable(file, name) => {
+            let known = tree.files.get(*file as usize).and_then(|facts| facts.names.get(name));
+            (Value::Module(*file, name.clone()), *file, known.map(|known| (*file, known.span)))
+        }
+        Holder::Field(class, name) => {
+            let field = tree.class(*class).and_then(|class| class.fields.iter().find(|field| field.name == **name));
+            let at = field.map(|field| (class.file, field.span)).or_else(|| assigned_in(tree, *class, name));
+            let this = tree.class(*class).and_then(|class| class.methods.first().copied());
+            let value = this.map_or(Value::Unknown, |method| {
+                Value::Member(Arc::new(Value::This(FnRef { file: class.file, func: method.0 })), name.clone())
+            });
+            (value, class.file, at)
+        }
+        Holder::Closure(function, name) => {
+            let value = Value::Captured(*function, name.clone());
+            (value, function.file, None)
+        }
+        Holder::Local(index) => {
+            let event = flat.events.get(*index as usize);
+            (Value::Flat(*index), event.map_or(0, |event| event.origin.0.file), event.map(|event| (event.at.file, event.at.span)))
+        }
+        Holder::Param(function, index) => (Value::Param(*function, *index), function.file, None),
+        Holder::Global(_) => (Value::Unknown, 0, None),
+    };
+    let ty = unwrapped(tree, tree.ty(&flat.plain(&value), file), file);
+    let (kind, scope) = match &ty {
+        // A lock that holds its data (`Mutex<HashMap<..>>`) is that data to whoever locks it.
+        Ty::Lib { path, of, .. }
+            if tree.packs(file).kind(path) == TypeKind::Lock
+                && of.first().is_some_and(|inner| holds_state(tree, inner, file)) =>
+        {
+            (TypeKind::State, Scope::Process)
+        }
+        Ty::Lib { path, .. } => {
+            tree.packs(file).type_row(path).map_or((TypeKind::Plain, Scope::Process), |row| (row.is, row.scope))
+        }
+        Ty::Literal(_) => (TypeKind::State, Scope::Process),
+        _ => (TypeKind::Plain, Scope::Process),
+    };
+    Made { kind, scope, at }
+}
+
+fn holds_state(tree: &Tree, inner: &Ty, file: u32) -> bool {
+    match unwrapped(tree, inner.clone(), file) {
+        Ty::Lib { path, .. } => tree.packs(file).kind(&path) == TypeKind::State,
+        Ty::Literal(_) => true,
+        _ => false,
+    }
+}
+
+fn assigned_in(tree: &Tree, class: ClassRef, name: &str) -> Option<(u32, Span)> {
+    tree.class(class)?.methods.iter().find_map(|method| {
+        let function = FnRef { file: class.file, func: method.0 };
+        tree.facts(function)?.events.iter().find_map(|event| match &event.act {
+            Act::Write { place: Value::Member(of, field), .. } if matches!(**of, Value::This(_)) && **field == *name => {
+                Some((class.file, event.span))
+            }
+            _ => None,
+        })
+    })
+}
+
+/// The type inside wrappers.
+pub fn unwrapped(tree: &Tree, ty: Ty, file: u32) -> Ty {
+    let mut ty = ty;
+    for _ in 0..6 {
+        match &ty {
+            Ty::Lib { path, .. } if tree.packs(file).kind(path) == TypeKind::Wrapper => {
+                let inner = ty.first_arg();
+                if inner.is_unknown() {
+                    return ty;
+                }
+                ty = inner;
+            }
+            _ => return ty,
+        }
+    }
+    ty
+}

@@ -1,0 +1,141 @@
+//! From where a function is reached: requests, messages, timers, start-up, or only tests, scripts and browsers.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::flat::{What, plain};
+use super::{Flattener, Spot, Tree, Ty, decorator};
+use crate::facts::{Act, FnRef, Value};
+use crate::rules::{FileRole, Meaning};
+
+/// How code is entered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// `http`, `consumer`, `rpc`, `startup`, `job`, `cli`, `test`.
+    pub kind: String,
+    /// Where it is registered.
+    pub at: Spot,
+}
+
+/// Callers and entries of every function.
+pub struct Reach {
+    roles: Vec<FileRole>,
+    entries: HashMap<FnRef, Entry>,
+    callers: HashMap<FnRef, Vec<(FnRef, Spot)>>,
+}
+
+impl Reach {
+    /// Looks at every registration and call of the tree.
+    pub fn new(tree: &Tree, flattener: &Flattener<'_>) -> Reach {
+        let roles = tree
+            .files
+            .iter()
+            .zip(&tree.paths)
+            .map(|(facts, path)| tree.book.reach.role(path, facts.unit.imports.iter().map(|import| import.module.as_str())))
+            .collect();
+        let mut reach = Reach { roles, entries: HashMap::new(), callers: HashMap::new() };
+        for function in tree.all_functions() {
+            reach.decorators(tree, function);
+            reach.calls(tree, flattener, function);
+        }
+        reach
+    }
+
+    fn decorators(&mut self, tree: &Tree, function: FnRef) {
+        let Some(facts) = tree.facts(function) else { return };
+        for (value, span) in &facts.decorators {
+            let Some(meant) = decorator(tree, value, function.file) else { continue };
+            let kind = match meant.is {
+                Meaning::Entry => meant.text("kind").unwrap_or_else(|| "http".to_owned()),
+                Meaning::Job => "job".to_owned(),
+                _ => continue,
+            };
+            self.entries.entry(function).or_insert(Entry { kind, at: Spot { file: function.file, span: *span } });
+        }
+    }
+
+    fn calls(&mut self, tree: &Tree, flattener: &Flattener<'_>, function: FnRef) {
+        let flat = flattener.flat(function);
+        for event in flat.events.iter().filter(|event| event.hops.is_empty()) {
+            let Act::Call { callee, args, .. } = &event.act else { continue };
+            if let What::Meant(meant) = &event.what
+                && matches!(meant.is, Meaning::Entry | Meaning::Job)
+            {
+                let kind = if meant.is == Meaning::Job {
+                    "job".to_owned()
+                } else {
+                    meant.text("kind").unwrap_or_else(|| "http".to_owned())
+                };
+                let handlers = meant.part(if meant.is == Meaning::Job { "body" } else { "handler" });
+                for handler in handlers.into_iter().flat_map(|value| functions_in(tree, value, function.file)) {
+                    self.entries.entry(handler).or_insert(Entry { kind: kind.clone(), at: event.at });
+                }
+                continue;
+            }
+            if let Ty::Function(target) = tree.ty(&plain(&flat.events, callee), function.file) {
+                self.callers.entry(target).or_default().push((function, event.at));
+            }
+            for (_, value) in args {
+                if let Value::Function(target) = value {
+                    self.callers.entry(*target).or_default().push((function, event.at));
+                }
+            }
+        }
+    }
+
+    /// What kind of code a file is.
+    pub fn role(&self, file: u32) -> FileRole {
+        self.roles.get(file as usize).copied().unwrap_or(FileRole::Service)
+    }
+
+    /// The registration of a function, if it is one that is entered from outside.
+    pub fn entry(&self, function: FnRef) -> Option<&Entry> {
+        self.entries.get(&function)
+    }
+
+    /// The nearest entry from which a function is reached, with the calls on the way, outermost first.
+    pub fn way_in(&self, function: FnRef) -> Option<(&Entry, Vec<Spot>)> {
+        let mut queue: VecDeque<(FnRef, Vec<Spot>)> = VecDeque::from([(function, vec![])]);
+        let mut seen: HashSet<FnRef> = HashSet::from([function]);
+        while let Some((at, way)) = queue.pop_front() {
+            if let Some(entry) = self.entries.get(&at) {
+                return Some((entry, way));
+            }
+            if way.len() >= 6 || seen.len() > 400 {
+                continue;
+            }
+            for (caller, spot) in self.callers.get(&at).into_iter().flatten() {
+                if seen.insert(*caller) {
+                    let mut longer = vec![*spot];
+                    longer.extend(&way);
+                    queue.push_back((*caller, longer));
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether a function belongs to the service: not a test, script, migration or browser file, and not reached from
+    /// command-line or test entries alone.
+    pub fn serves(&self, function: FnRef) -> bool {
+        if self.role(function.file) != FileRole::Service {
+            return false;
+        }
+        match self.way_in(function) {
+            Some((entry, _)) => !matches!(entry.kind.as_str(), "cli" | "test"),
+            None => true,
+        }
+    }
+}
+
+/// The functions a value names, alone or in a list.
+pub fn functions_in(tree: &Tree, value: &Value, file: u32) -> Vec<FnRef> {
+    match value {
+        Value::Function(function) => vec![*function],
+        Value::List(items) | Value::Any(items) => items.iter().flat_map(|item| functions_in(tree, item, file)).collect(),
+        Value::Object(_, entries) => entries.iter().flat_map(|(_, item)| functions_in(tree, item, file)).collect(),
+        other => match tree.ty(other, file) {
+            Ty::Function(function) => vec![function],
+            _ => vec![],
+        },
+    }
+}

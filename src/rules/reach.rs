@@ -1,0 +1,99 @@
+//! Which files do not serve requests: `rules/common/reach.toml`.
+
+use serde::Deserialize;
+
+/// What kind of code a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FileRole {
+    /// Code of the service.
+    Service,
+    /// Tests.
+    Test,
+    /// Migrations and seeding.
+    Migration,
+    /// Scripts and build code.
+    Cli,
+    /// Code that runs in a browser.
+    Browser,
+}
+
+/// Patterns, as the file has them.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReachRules {
+    test: Vec<String>,
+    migration: Vec<String>,
+    cli: Vec<String>,
+    browser: Vec<String>,
+    browser_modules: Vec<String>,
+    test_modules: Vec<String>,
+    /// Words in a setting that say which copy does a job.
+    pub role_words: Vec<String>,
+}
+
+impl ReachRules {
+    /// What kind of code a file is, by its path and what it imports.
+    pub fn role<'i>(&self, path: &str, mut imports: impl Iterator<Item = &'i str>) -> FileRole {
+        let kinds = [
+            (FileRole::Test, &self.test),
+            (FileRole::Migration, &self.migration),
+            (FileRole::Cli, &self.cli),
+            (FileRole::Browser, &self.browser),
+        ];
+        if let Some((role, _)) = kinds.iter().find(|(_, patterns)| patterns.iter().any(|pattern| fits(path, pattern))) {
+            return *role;
+        }
+        imports
+            .find_map(|module| {
+                if self.test_modules.iter().any(|known| known == module) {
+                    Some(FileRole::Test)
+                } else if self.browser_modules.iter().any(|known| known == module) {
+                    Some(FileRole::Browser)
+                } else {
+                    None
+                }
+            })
+            .unwrap_or(FileRole::Service)
+    }
+}
+
+/// Whether a folder of the path (`tests/`) or its last name (`*.test.*`) fits a pattern.
+fn fits(path: &str, pattern: &str) -> bool {
+    match pattern.strip_suffix('/') {
+        Some(folder) if folder.contains('/') => format!("/{path}").contains(&format!("/{folder}/")),
+        Some(folder) => {
+            let mut folders = path.split('/');
+            folders.next_back();
+            folders.any(|part| glob(part, folder))
+        }
+        None => path.rsplit('/').next().is_some_and(|name| glob(name, pattern)),
+    }
+}
+
+fn glob(name: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_and_names_fit() {
+        assert!(fits("src/tests/a.py", "tests/"));
+        assert!(!fits("src/tests.py", "tests/"));
+        assert!(fits("src/a.test.ts", "*.test.*"));
+        assert!(fits("app/management/commands/x.py", "management/commands/"));
+        assert!(!fits("src/contest.ts", "*.test.*"));
+    }
+}

@@ -1,0 +1,219 @@
+//! Packs are exercised: a small file per library, under `fixtures/<language>/<library>/rows/`, calls every path of every row,
+//! and what each call is taken to mean is a snapshot.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use lockcheck::facts::{Act, FnRef, facts};
+use lockcheck::files::{Language, Source, WalkOptions, read_tree};
+use lockcheck::program::{Column, Flattener, Meant, Statement, Tree, What, decorator, meaning};
+use lockcheck::rules::{Pack, RuleSet, Rulebook};
+use lockcheck::syntax;
+
+/// Packs of languages' own libraries, which have no fixture of their own yet.
+const BARE: &[&str] = &["stdlib", "std"];
+
+#[test]
+fn javascript() {
+    check(Language::JavaScript, "javascript");
+}
+
+#[test]
+fn python() {
+    check(Language::Python, "python");
+}
+
+#[test]
+fn rust() {
+    check(Language::Rust, "rust");
+}
+
+/// Prints every library's fixture and says which paths of which rows none of them calls.
+fn check(language: Language, folder: &str) {
+    let book = book();
+    let Some(packs) = book.packs.get(&language) else { return };
+    let mut idle: Vec<String> = vec![];
+    for pack in packs.packs() {
+        let library = pack.library.name.as_str();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(folder).join(library).join("rows");
+        if !root.is_dir() {
+            if !BARE.contains(&library) {
+                idle.push(format!("{library}: there is no {}", root.display()));
+            }
+            continue;
+        }
+        let fixture = Fixture::read(&root);
+        let called = fixture.called(library);
+        idle.extend(paths(pack).filter(|path| !called.contains(path)).map(|(row, path)| format!("{library}: row {row}, {path}")));
+        let mut settings = insta::Settings::clone_current();
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_snapshot_path(PathBuf::from("snapshots/packs"));
+        settings.set_omit_expression(true);
+        settings.bind(|| insta::assert_snapshot!(format!("{folder}-{library}"), fixture.print()));
+    }
+    assert!(idle.is_empty(), "no fixture calls these:\n{}", idle.join("\n"));
+}
+
+/// The packs as they stand in the tree.
+fn book() -> Rulebook {
+    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");
+    let set = RuleSet::with(&[rules]).expect("the rules can be read");
+    Rulebook::load(&set).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Every path of every row, with the row's place.
+fn paths(pack: &Pack) -> impl Iterator<Item = (usize, String)> {
+    pack.calls.iter().enumerate().flat_map(|(row, call)| call.on.iter().map(move |path| (row, path.clone())))
+}
+
+struct Fixture {
+    sources: Vec<Source>,
+    tree: Tree,
+}
+
+impl Fixture {
+    fn read(root: &Path) -> Fixture {
+        let found = read_tree(root, WalkOptions { follow_links: false }).expect("the fixture can be read");
+        let mut files = vec![];
+        let mut sources = vec![];
+        for source in found.sources {
+            if let Some(unit) = syntax::parse(&source) {
+                files.push(facts(files.len() as u32, unit));
+                sources.push(source);
+            }
+        }
+        let names = sources.iter().map(|source| source.path.clone()).collect();
+        Fixture { tree: Tree::new(files, names, book()), sources }
+    }
+
+    /// What every call and decorator means that a row of a pack speaks of.
+    fn meant(&self) -> Vec<(FnRef, u32, Meant)> {
+        let mut found = vec![];
+        for function in self.tree.all_functions() {
+            let Some(facts) = self.tree.facts(function) else { continue };
+            for event in &facts.events {
+                if let Act::Call { callee, args, .. } = &event.act
+                    && let Some(meant) = meaning(&self.tree, callee, args, function.file)
+                {
+                    found.push((function, event.span.start, meant));
+                }
+            }
+            for (value, span) in &facts.decorators {
+                found.extend(decorator(&self.tree, value, function.file).map(|meant| (function, span.start, meant)));
+            }
+        }
+        found
+    }
+
+    /// The paths of a library's rows that are called.
+    fn called(&self, library: &str) -> BTreeSet<(usize, String)> {
+        let mut called = BTreeSet::new();
+        for (function, _, meant) in self.meant() {
+            let packs = self.tree.packs(function.file);
+            let Some(pack) = packs.packs().iter().find(|pack| pack.library.name == *meant.library) else { continue };
+            if *meant.library != *library {
+                continue;
+            }
+            let row = &pack.calls[meant.row];
+            let path = meant.path.strip_prefix(&format!("{library}:")).unwrap_or(&meant.path);
+            let names = |on: &str| {
+                on == path || on.strip_suffix("()") == Some(path) || row.any_receiver && on.rsplit('.').next() == Some(path)
+            };
+            called.extend(row.on.iter().filter(|on| names(on)).map(|on| (meant.row, on.clone())));
+        }
+        called
+    }
+
+    /// One line per call that means something: where, what, by which path, and the parts.
+    fn print(&self) -> String {
+        let flattener = Flattener::new(&self.tree);
+        let mut lines: BTreeSet<(u32, u32, String)> = BTreeSet::new();
+        for function in self.tree.all_functions() {
+            for event in flattener.flat(function).events.iter().filter(|event| event.hops.is_empty()) {
+                let what = match &event.what {
+                    What::Nothing => continue,
+                    What::Meant(meant) => print_meant(meant),
+                    What::Statement(statement) => print_statement(statement),
+                    What::Kv(kv) => {
+                        let ttl = kv.ttl.as_ref().map_or(String::new(), |ttl| format!(" ttl={}", short(ttl)));
+                        let flags = [(kv.only_new, " only-new"), (kv.seconds, " seconds"), (!kv.sure, " unsure")];
+                        let script = kv.script.map_or(String::new(), |script| format!(" {script:?}"));
+                        format!("kv {:?}{script} key={} value={}{ttl}{}", kv.op, short(&kv.key), short(&kv.value), set(&flags))
+                    }
+                    What::Presumed(presumed) => format!("presumed {} of {:?}", presumed.name, presumed.owner),
+                };
+                lines.insert((event.at.file, self.line(event.at.file, event.at.span.start), what));
+            }
+            for (value, span) in self.tree.facts(function).map_or(&[][..], |facts| &facts.decorators) {
+                if let Some(meant) = decorator(&self.tree, value, function.file) {
+                    let line = self.line(function.file, span.start);
+                    lines.insert((function.file, line, format!("decorator {}", print_meant(&meant))));
+                }
+            }
+        }
+        lines.into_iter().map(|(file, line, what)| format!("{}:{line}: {what}\n", self.sources[file as usize].path)).collect()
+    }
+
+    fn line(&self, file: u32, at: u32) -> u32 {
+        self.sources[file as usize].lines.position(at).0
+    }
+}
+
+fn print_meant(meant: &Meant) -> String {
+    let parts: Vec<String> = meant.parts.iter().map(|(name, value)| format!(" {name}={}", short(value))).collect();
+    format!("{:?} {}{}{}", meant.is, meant.path, parts.concat(), if meant.sure { "" } else { " unsure" })
+}
+
+fn print_statement(statement: &Statement) -> String {
+    let columns = |columns: &[Column]| -> String {
+        let columns: Vec<String> = columns.iter().map(|column| format!("{} {:?}", column.name, column.kind)).collect();
+        columns.join(", ")
+    };
+    let flags = [
+        (statement.conflict, " conflict"),
+        (statement.row_lock, " row-lock"),
+        (statement.returning, " returning"),
+        (statement.counts, " counts"),
+        (statement.max, " max"),
+        (statement.tries, " tries"),
+        (statement.subquery, " subquery"),
+        (!statement.sure, " unsure"),
+    ];
+    format!(
+        "{:?} {} sets [{}] wheres [{}]{}",
+        statement.op,
+        statement.table.as_deref().unwrap_or("?"),
+        columns(&statement.sets),
+        columns(&statement.wheres),
+        set(&flags)
+    )
+}
+
+fn set(flags: &[(bool, &str)]) -> String {
+    flags.iter().filter(|(set, _)| *set).map(|(_, name)| *name).collect()
+}
+
+/// A value in a few letters: texts and numbers as they are, the rest by its kind.
+fn short(value: &lockcheck::facts::Value) -> String {
+    use lockcheck::facts::Value;
+    match value {
+        Value::Text(text) => format!("{text:?}"),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Template(_) => format!("{:?}", value.text().unwrap_or_default()),
+        Value::Module(_, name) | Value::Global(name) | Value::Captured(_, name) => name.to_string(),
+        Value::Member(of, name) => format!("{}.{name}", short(of)),
+        Value::Object(_, entries) => {
+            let entries: Vec<String> = entries.iter().map(|(key, value)| format!("{key}: {}", short(value))).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        Value::List(items) => format!("[{}]", items.iter().map(short).collect::<Vec<_>>().join(", ")),
+        Value::Function(_) => "function".into(),
+        Value::Flat(_) | Value::Result(..) => "result".into(),
+        Value::Param(..) => "param".into(),
+        Value::This(_) => "this".into(),
+        Value::Null => "null".into(),
+        Value::Op(op, pair) => format!("{} {op:?} {}", short(&pair[0]), short(&pair[1])),
+        _ => "value".into(),
+    }
+}

@@ -1,0 +1,346 @@
+//! Holds `scan` and `hammer` to what `fixtures/seeds/seeds.toml` says of each seed service, and prints both as a table.
+//!
+//! Hammer needs the stores that `tests/run` starts. `SEEDS_RUNS=20 tests/run hammer/` fires at each service twenty times.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Output};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, bail, ensure};
+use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde::Deserialize;
+use serde_json::Value;
+
+const COPIES: &str = "3";
+const REQUESTS: &str = "50";
+
+fn main() -> Result<ExitCode> {
+    let mut arguments = Arguments::from_args();
+    // Each volley wants the machine to itself.
+    arguments.test_threads = Some(1);
+    let board = Arc::new(Board::default());
+    let conclusion = libtest_mimic::run(&arguments, trials(&board)?);
+    std::io::stdout().write_all(board.table().as_bytes())?;
+    Ok(conclusion.exit_code())
+}
+
+fn trials(board: &Arc<Board>) -> Result<Vec<Trial>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/seeds");
+    let text = std::fs::read_to_string(folder.join("seeds.toml")).context("seeds.toml cannot be read")?;
+    let manifest: Arc<Manifest> = Arc::new(toml::from_str(&text).context("seeds.toml")?);
+    let mut trials = Vec::new();
+    for language in manifest.languages.keys() {
+        for index in 0..manifest.seed.len() {
+            let service = Arc::new(Service {
+                manifest: Arc::clone(&manifest),
+                index,
+                language: language.clone(),
+                folder: folder.join(language).join(&manifest.seed[index].variant),
+            });
+            let name = service.name();
+            if service.seed().verdict.is_some() {
+                let (service, board) = (Arc::clone(&service), Arc::clone(board));
+                trials.push(Trial::test(format!("hammer/{name}"), move || judge_hammer(&service, &board)));
+            }
+            let board = Arc::clone(board);
+            trials.push(Trial::test(format!("scan/{name}"), move || judge_scan(&service, &board)));
+        }
+    }
+    Ok(trials)
+}
+
+/// The manifest, as its own head describes it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    languages: BTreeMap<String, Start>,
+    requests: BTreeMap<String, Requests>,
+    seed: Vec<Seed>,
+}
+
+/// How the services of one language are started, in their own folder.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Start {
+    run: String,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+}
+
+/// What hammer fires, as its own options.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Requests {
+    setup: String,
+    path: String,
+    body: String,
+    verify: Option<String>,
+    expect: Option<String>,
+    refusal: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Seed {
+    variant: String,
+    scan: BTreeSet<String>,
+    requests: Option<String>,
+    verdict: Option<String>,
+    fails: Option<String>,
+    compatible: Option<String>,
+    incompatible: Option<String>,
+    rounds: Option<u32>,
+}
+
+/// One variant in one language.
+struct Service {
+    manifest: Arc<Manifest>,
+    index: usize,
+    language: String,
+    folder: PathBuf,
+}
+
+impl Service {
+    fn seed(&self) -> &Seed {
+        &self.manifest.seed[self.index]
+    }
+
+    fn name(&self) -> String {
+        format!("{}/{}", self.language, self.seed().variant)
+    }
+}
+
+fn judge_scan(service: &Service, board: &Board) -> Result<(), Failed> {
+    let expected = &service.seed().scan;
+    let said = scan(&service.folder).map_err(|error| format!("{error:#}"));
+    board.note(&service.name(), |row| {
+        row.scan_expected = rules(expected);
+        row.scan_said = said.as_ref().map_or_else(|_| "error".to_owned(), rules);
+    });
+    let said = said?;
+    if said == *expected { Ok(()) } else { Err(format!("expected {}, scan says {}", rules(expected), rules(&said)).into()) }
+}
+
+/// The rules found at error or warning level.
+fn scan(folder: &Path) -> Result<BTreeSet<String>> {
+    let report = report(lockcheck().args(["scan", "--format", "json"]).arg(folder))?.0;
+    let findings = report["findings"].as_array().context("the report has no findings")?;
+    let counts = |finding: &&Value| matches!(finding["severity"].as_str(), Some("error" | "warning"));
+    findings
+        .iter()
+        .filter(counts)
+        .map(|finding| finding["rule"].as_str().map(str::to_owned).context("a finding has no rule"))
+        .collect()
+}
+
+fn judge_hammer(service: &Service, board: &Board) -> Result<(), Failed> {
+    let runs: usize = match env::var("SEEDS_RUNS") {
+        Ok(number) => number.parse().map_err(|error| format!("SEEDS_RUNS={number}: {error}"))?,
+        Err(_) => 1,
+    };
+    let expected = Judgement::expected(service.seed());
+    let mut said: BTreeMap<String, usize> = BTreeMap::new();
+    let mut reasons = Vec::new();
+    for run in 1..=runs {
+        match hammer(service) {
+            Ok((judgement, why)) => {
+                *said.entry(judgement.in_short(service.seed())).or_default() += 1;
+                if !judgement.agrees_with(service.seed()) {
+                    reasons.push(format!("run {run}: expected {expected}, hammer says {judgement}\n{why}"));
+                }
+            }
+            Err(error) => {
+                *said.entry("error".to_owned()).or_default() += 1;
+                reasons.push(format!("run {run}: {error:#}"));
+            }
+        }
+    }
+    board.note(&service.name(), |row| {
+        row.hammer_expected = expected.to_string();
+        row.hammer_said = said.iter().map(|(words, times)| format!("{words} ({times})")).collect::<Vec<_>>().join("; ");
+        row.agreed = format!("{} of {runs}", runs - reasons.len());
+    });
+    if reasons.is_empty() { Ok(()) } else { Err(reasons.join("\n").into()) }
+}
+
+/// What hammer said, or should say.
+struct Judgement {
+    verdict: String,
+    fails: Option<String>,
+    diagnosis: Vec<String>,
+}
+
+impl Judgement {
+    fn expected(seed: &Seed) -> Judgement {
+        Judgement {
+            verdict: seed.verdict.clone().unwrap_or_default(),
+            fails: seed.fails.clone(),
+            diagnosis: seed.compatible.iter().cloned().collect(),
+        }
+    }
+
+    fn agrees_with(&self, seed: &Seed) -> bool {
+        seed.verdict.as_ref() == Some(&self.verdict)
+            && self.fails == seed.fails
+            && seed.compatible.iter().all(|rule| self.diagnosis.contains(rule))
+            && !seed.incompatible.iter().any(|rule| self.diagnosis.contains(rule))
+    }
+
+    /// Names the expected rule only, where the diagnosis holds it.
+    fn in_short(&self, seed: &Seed) -> String {
+        match (&self.fails, &seed.compatible) {
+            (Some(cell), Some(rule)) if self.diagnosis.contains(rule) => {
+                format!("{}, {cell}: {rule} or {} more", self.verdict, self.diagnosis.len() - 1)
+            }
+            _ => self.to_string(),
+        }
+    }
+}
+
+impl std::fmt::Display for Judgement {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.verdict)?;
+        if let Some(cell) = &self.fails {
+            write!(f, ", {cell}: {}", self.diagnosis.join(" "))?;
+        }
+        Ok(())
+    }
+}
+
+/// Starts three copies on a database of their own, fires, and reads the report.
+fn hammer(service: &Service) -> Result<(Judgement, String)> {
+    let seed = service.seed();
+    let name = seed.requests.as_ref().with_context(|| format!("{} has no requests", seed.variant))?;
+    let requests = service.manifest.requests.get(name).with_context(|| format!("there are no requests `{name}`"))?;
+    let start = &service.manifest.languages[&service.language];
+
+    let mut command = lockcheck();
+    command
+        .current_dir(&service.folder)
+        .env("DATABASE_URL", fresh_database(service)?)
+        .env("REDIS_URL", from_tests_run("LOCKCHECK_TEST_REDIS_URL")?)
+        .env("PATH", path_with_python()?)
+        .envs(&start.env)
+        .args(["hammer", "--run", &start.run, "--copies", COPIES, "--ready", "/health"])
+        .args(["--path", &requests.path, "-X", "POST", "-H", "content-type: application/json", "-d", &requests.body])
+        .args(["-n", REQUESTS, "--setup", &requests.setup, "--format", "json"]);
+    for (option, value) in [("--verify", &requests.verify), ("--expect", &requests.expect), ("--refusal", &requests.refusal)] {
+        if let Some(value) = value {
+            command.args([option, value]);
+        }
+    }
+    if let Some(rounds) = seed.rounds {
+        command.args(["--rounds", &rounds.to_string()]);
+    }
+    let (report, output) = report(&mut command)?;
+    let verdict = report["verdict"].as_str().context("the report has no verdict")?.to_owned();
+    let status = match verdict.as_str() {
+        "held" => 0,
+        "broken" => 1,
+        _ => 3,
+    };
+    ensure!(output.status.code() == Some(status), "{verdict} goes with exit status {status}, not {}", output.status);
+    let judgement = Judgement { verdict, fails: first_failing(&report), diagnosis: strings(&report["diagnosis"]) };
+    Ok((judgement, strings(&report["why"]).join("\n")))
+}
+
+/// The cells have an order: c0 before c1 and so on, however their rounds take turns.
+fn first_failing(report: &Value) -> Option<String> {
+    let experiments = report["experiments"].as_array()?;
+    let failed = experiments.iter().filter(|one| one["holds"] == Value::Bool(false));
+    failed.filter_map(|one| one["name"].as_str().map(str::to_owned)).min()
+}
+
+fn strings(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+/// An empty database with the service's schema; returns its URL.
+fn fresh_database(service: &Service) -> Result<String> {
+    let server = from_tests_run("LOCKCHECK_TEST_DATABASE_URL")?;
+    let (host, _) = server.rsplit_once('/').context("LOCKCHECK_TEST_DATABASE_URL does not end in a database")?;
+    let name = format!("seed_{}", service.name().replace(['/', '-'], "_"));
+    let url = format!("{host}/{name}");
+    let drop = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
+    psql(&server, &["-c".into(), drop.into(), "-c".into(), format!("CREATE DATABASE {name}").into()])?;
+    psql(&url, &["-f".into(), service.folder.join("schema.sql").into()])?;
+    Ok(url)
+}
+
+fn psql(url: &str, arguments: &[OsString]) -> Result<()> {
+    let output = Command::new("psql").args(["-q", "-v", "ON_ERROR_STOP=1", url]).args(arguments).output();
+    let output = output.context("cannot run psql")?;
+    ensure!(output.status.success(), "psql: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
+fn from_tests_run(variable: &str) -> Result<String> {
+    env::var(variable).with_context(|| format!("{variable} is not set; run the tests with tests/run, which starts the stores"))
+}
+
+/// `python` is the interpreter that has the services' packages.
+fn path_with_python() -> Result<OsString> {
+    let python = PathBuf::from(from_tests_run("LOCKCHECK_TEST_PYTHON")?);
+    let folder = python.parent().context("LOCKCHECK_TEST_PYTHON is no path")?.to_path_buf();
+    let path = env::var_os("PATH").unwrap_or_default();
+    Ok(env::join_paths(std::iter::once(folder).chain(env::split_paths(&path)))?)
+}
+
+fn lockcheck() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_lockcheck"))
+}
+
+/// Runs the command and reads the JSON it prints; status 2 is an error.
+fn report(command: &mut Command) -> Result<(Value, Output)> {
+    let output = command.output().context("cannot run lockcheck")?;
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !matches!(output.status.code(), Some(0 | 1 | 3)) {
+        bail!("lockcheck ended with {}: {words}", output.status);
+    }
+    let report =
+        serde_json::from_slice(&output.stdout).with_context(|| format!("lockcheck printed no JSON; it said: {words}"))?;
+    Ok((report, output))
+}
+
+fn rules(rules: &BTreeSet<String>) -> String {
+    if rules.is_empty() { "nothing".to_owned() } else { rules.iter().cloned().collect::<Vec<_>>().join(" ") }
+}
+
+/// What was expected and said, by service.
+#[derive(Default)]
+struct Board(Mutex<BTreeMap<String, Row>>);
+
+#[derive(Default)]
+struct Row {
+    scan_expected: String,
+    scan_said: String,
+    hammer_expected: String,
+    hammer_said: String,
+    agreed: String,
+}
+
+impl Board {
+    fn note(&self, service: &str, change: impl FnOnce(&mut Row)) {
+        let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        change(rows.entry(service.to_owned()).or_default());
+    }
+
+    fn table(&self) -> String {
+        let rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if rows.is_empty() {
+            return String::new();
+        }
+        let mut table = Table::new();
+        table.load_style(UTF8_FULL_CONDENSED);
+        table.set_header(["seed", "scan should say", "scan says", "hammer should say", "hammer says", "runs that agree"]);
+        for (service, row) in rows.iter() {
+            table.add_row([service, &row.scan_expected, &row.scan_said, &row.hammer_expected, &row.hammer_said, &row.agreed]);
+        }
+        format!("{table}\n")
+    }
+}
