@@ -3,6 +3,7 @@
 
 mod catalogue;
 mod demo_copy;
+mod hammer;
 mod progress;
 mod scan;
 
@@ -39,6 +40,8 @@ struct Cli {
 enum Command {
     /// Read a source tree and report what breaks with several copies
     Scan(scan::ScanArgs),
+    /// Fire identical requests at several copies in the same instant, count the successes and say which fault they prove
+    Hammer(Box<crate::hammer::cli::HammerArgs>),
     /// Say what a rule means, when it is not a fault, and what the cure looks like
     Explain(catalogue::ExplainArgs),
     /// List all rules
@@ -67,6 +70,7 @@ impl RuleDirectories {
 pub fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Scan(args) => scan::run(&args),
+        Command::Hammer(args) => hammer::run(&args),
         Command::Explain(args) => catalogue::explain(&args),
         Command::Rules(args) => catalogue::list(&args),
         Command::DemoCopy(args) => demo_copy::run(&args),

@@ -193,7 +193,9 @@ pub fn refreshes_credential(view: &View<'_>, event: &FlatEvent) -> bool {
     match &event.what {
         What::Meant(meant) if meant.is == Meaning::Refresh => true,
         What::Meant(meant) if meant.is == Meaning::Effect => grants(view, event),
-        What::Presumed(presumed) => grants(view, event) || view.world.tree.book.verbs.refreshes_credentials(&presumed.name, presumed.owner.as_deref()),
+        What::Presumed(presumed) => {
+            grants(view, event) || view.world.tree.book.verbs.refreshes_credentials(&presumed.name, presumed.owner.as_deref())
+        }
         _ => false,
     }
 }
@@ -207,7 +209,9 @@ fn grants(view: &View<'_>, event: &FlatEvent) -> bool {
                 text == "refresh_token" || text.contains("grant_type=refresh_token")
             }
             Value::Member(_, name) => matches!(&*name.to_lowercase(), "refresh_token" | "refreshtoken"),
-            Value::Object(_, entries) => entries.iter().any(|(key, _)| matches!(&*key.to_lowercase(), "refresh_token" | "refreshtoken")),
+            Value::Object(_, entries) => {
+                entries.iter().any(|(key, _)| matches!(&*key.to_lowercase(), "refresh_token" | "refreshtoken"))
+            }
             _ => false,
         })
     };

@@ -267,7 +267,10 @@ impl<'f, 't> Writer<'f, 't> {
                         // A coroutine made before and started here: its body stands behind the call that made it.
                         if let Some(Value::Flat(made)) = body {
                             let at = self.events[made as usize].at;
-                            self.events[made as usize..].iter_mut().filter(|event| event.hops.contains(&at)).for_each(|event| event.detached = true);
+                            self.events[made as usize..]
+                                .iter_mut()
+                                .filter(|event| event.hops.contains(&at))
+                                .for_each(|event| event.detached = true);
                         } else if let Some(body) = body {
                             self.invoke(&body, &[], around, file, None);
                         }

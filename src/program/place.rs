@@ -293,7 +293,10 @@ pub fn made_of(tree: &Tree, flat: &Flat, place: &Place) -> Made {
     let ty = unwrapped(tree, tree.ty(&flat.plain(&value), file), file);
     let (kind, scope) = match &ty {
         // A lock that holds its data (`Mutex<HashMap<..>>`) is that data to whoever locks it.
-        Ty::Lib { path, of, .. } if tree.packs(file).kind(path) == TypeKind::Lock && of.first().is_some_and(|inner| holds_state(tree, inner, file)) => {
+        Ty::Lib { path, of, .. }
+            if tree.packs(file).kind(path) == TypeKind::Lock
+                && of.first().is_some_and(|inner| holds_state(tree, inner, file)) =>
+        {
             (TypeKind::State, Scope::Process)
         }
         Ty::Lib { path, .. } => {
