@@ -134,9 +134,12 @@ pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
         Meaning::Save => Op::Save,
         _ => Op::Select,
     };
-    // The read that gave an entity is no part of the write of it.
-    let own = meant.part("entity").is_none() || !gave(look, &meant.receiver);
-    let mut statement = if own { below(look, &meant.receiver, file, Statement::new(op)) } else { Statement::new(op) };
+    let mut statement = below(look, &meant.receiver, file, Statement::new(op));
+    // What else the read of an entity asked for is not asked again when the entity is written.
+    if meant.part("entity").is_some() && gave(look, &meant.receiver) {
+        statement.wheres.retain(|column| column.kind == ColumnKind::Equal);
+        statement.sets.clear();
+    }
     if meant.is != Meaning::Select {
         statement.op = op;
     }
