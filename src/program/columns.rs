@@ -270,9 +270,7 @@ fn relative_to(look: &Look<'_>, value: &Value, name: &str, depth: u32) -> bool {
     match value {
         Value::Op(_, pair) => pair.iter().any(|side| match side {
             Value::Member(base, column) => {
-                let model =
-                    matches!(**base, Value::Module(..) | Value::Global(_) | Value::Member(..)) && column_key(column) == key;
-                model && !matches!(look.tree.ty(base, 0), super::Ty::Instance(_))
+                named(base) && column_key(column) == key && !matches!(look.tree.ty(base, 0), super::Ty::Instance(_))
             }
             Value::Global(column) | Value::Module(_, column) => column_key(column) == key,
             other => relative_to(look, other, name, depth + 1),

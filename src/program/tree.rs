@@ -83,6 +83,11 @@ impl Tree {
         self.book.packs.get(&language).unwrap_or(&NONE)
     }
 
+    /// Whether an error in a file's code is a value, not a jump out of the function.
+    pub fn errors_are_values(&self, file: u32) -> bool {
+        self.files.get(file as usize).is_some_and(|facts| facts.unit.language.errors_are_values())
+    }
+
     /// All functions.
     pub fn all_functions(&self) -> impl Iterator<Item = FnRef> + '_ {
         self.files.iter().flat_map(|facts| (0..facts.functions.len()).map(|func| FnRef { file: facts.file, func: func as u32 }))
