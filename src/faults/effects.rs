@@ -86,9 +86,11 @@ pub fn decided(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
 fn in_itself(view: &View<'_>, event: &FlatEvent) -> bool {
     match &event.what {
         What::Statement(statement) => match statement.op {
-            Op::Upsert => true,
+            Op::Upsert => !statement.sets.iter().any(|column| {
+                column.kind == ColumnKind::Equal && view.flat.depends(&column.value).iter().any(|at| reads(view.event(*at)))
+            }),
             Op::Insert => statement.conflict || statement.subquery || has_unique_key(view, event),
-            Op::Update => statement.conditional() && !by_key_only(statement) || only_relative(statement),
+            Op::Update => statement.conditional() || relative(statement),
             Op::Delete => true,
             _ => false,
         },
@@ -98,12 +100,9 @@ fn in_itself(view: &View<'_>, event: &FlatEvent) -> bool {
     }
 }
 
-fn by_key_only(statement: &crate::program::Statement) -> bool {
-    !statement.conditional()
-}
-
-fn only_relative(statement: &crate::program::Statement) -> bool {
-    !statement.sets.is_empty() && statement.sets.iter().any(|column| column.kind == ColumnKind::Relative)
+/// Whether the database works out the new value itself.
+fn relative(statement: &crate::program::Statement) -> bool {
+    statement.sets.iter().any(|column| column.kind == ColumnKind::Relative)
 }
 
 /// Whether an insert's own columns hit a unique key of the schema.
