@@ -255,7 +255,13 @@ impl Tree {
                 }
             }
         }
-        self.known_path(Ty::lib(path), file)
+        let looks = member.and_then(|name| self.packs(file).type_of_member(name));
+        match (self.known_path(Ty::lib(path.as_str()), file), looks) {
+            (Ty::Lib { path: same, .. }, Some(id)) if *same == *path => {
+                Ty::Lib { path: id.clone(), of: Arc::from([Ty::lib(module)]), sure: false }
+            }
+            (found, _) => found,
+        }
     }
 
     /// What a module offers under a name; `Unknown` when it does not.
@@ -346,7 +352,7 @@ impl Tree {
                     return if whole.is_unknown() { Ty::Unknown } else { self.member_at(&whole, name, file, depth + 1) };
                 }
                 match self.ty_of_name(*module, name, depth + 1) {
-                    Ty::Unknown => self.modules.child(of, name).unwrap_or_default(),
+                    Ty::Unknown => self.modules.child(of, name).unwrap_or_else(looks),
                     found => found,
                 }
             }
@@ -597,15 +603,15 @@ impl Tree {
                         (None, _) => {}
                     }
                 }
-                if let Some((class, _)) = path.rsplit_once('.')
-                    && packs.type_row(class).is_some_and(|row| row.fluent)
-                {
-                    return receiver();
-                }
                 let called = format!("{path}()");
                 if let Some(id) = packs.type_at(&called) {
                     let of = if of.is_empty() { self.literal_args(args, file, depth) } else { of.clone() };
                     return Ty::Lib { path: id.clone(), of, sure: *sure };
+                }
+                if let Some((class, _)) = path.rsplit_once('.')
+                    && packs.type_row(class).is_some_and(|row| row.fluent)
+                {
+                    return receiver();
                 }
                 if let Some((class, method)) = path.rsplit_once('.')
                     && constructs(method)
@@ -635,7 +641,10 @@ impl Tree {
 
     /// The types of a constructor's arguments: `Mutex::new(BTreeMap::new())` holds a map.
     fn literal_args(&self, args: &[(Option<Arc<str>>, Value)], file: u32, depth: u32) -> Arc<[Ty]> {
-        args.iter().map(|(_, value)| self.ty_at(value, file, depth + 1)).filter(|ty| !ty.is_unknown()).collect()
+        args.iter()
+            .map(|(_, value)| self.ty_at(value, file, depth + 1))
+            .filter(|ty| !matches!(ty, Ty::Unknown | Ty::Literal(_)))
+            .collect()
     }
 
     fn simple_pick(&self, selector: &Selector, callee: &Value, args: &[(Option<Arc<str>>, Value)]) -> Option<Value> {
