@@ -5,7 +5,7 @@ use super::experiment::{Cell, Experiment};
 use super::statistics::{Rate, differ};
 
 /// How often a volley is fired anew in a round, each time with a fresh entity, until its requests overlap.
-const TRIES: usize = 3;
+const TRIES: usize = 5;
 
 /// What is known before the first experiment.
 #[derive(Debug, Clone, Copy)]

@@ -99,10 +99,11 @@ impl Experiment {
         }
     }
 
-    /// Whether requests were under way together: at least two, and at two copies where several are fired at.
+    /// Whether requests were under way together: at least two, and at two copies where several are fired at. An answer before
+    /// the gate shows that the service does not wait for it, so that nothing is known of the others either.
     pub fn overlapped(&self) -> bool {
         let copies = if self.cell == Cell::C4 { self.tally.by_copy.len().min(2) } else { 1 };
-        self.overlap.is_some_and(|overlap| overlap.depth >= 2 && overlap.copies >= copies)
+        self.overlap.is_some_and(|overlap| overlap.early == 0 && overlap.depth >= 2 && overlap.copies >= copies)
     }
 
     /// Whether it was a volley that met the expectation only because its requests were not in flight together.

@@ -215,6 +215,7 @@ fn ask_ready(copy: &Copy, path: &str, tls: &Arc<ClientConfig>, interrupt: &Inter
         tls: Arc::clone(tls),
         hold: Hold::Body,
         mechanism: super::release::Mechanism::Loop,
+        parts: 1,
         timeout: Duration::from_secs(2),
         interrupt: interrupt.clone(),
     };

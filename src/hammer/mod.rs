@@ -75,6 +75,7 @@ fn experiment(plan: &Plan, interrupt: &Interrupt, format: Format, out: &mut dyn 
         tls: Arc::clone(&tls),
         hold: plan.hold,
         mechanism: plan.mechanism,
+        parts: 1,
         timeout: plan.timeout,
         interrupt: interrupt.clone(),
     };

@@ -10,7 +10,7 @@ use rustix::net::{SendFlags, send};
 /// How last bytes are let go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Mechanism {
-    /// Many at a time, in a few submissions to the kernel.
+    /// Many at a time, in one submission to the kernel.
     #[value(name = "io_uring")]
     IoUring,
     /// One after another from one thread.
@@ -40,30 +40,28 @@ pub struct Released {
     pub failed: Vec<Option<String>>,
 }
 
-/// The release pauses this often, for a glance at what is in flight: a few microseconds each.
-const GLANCES: usize = 4;
-
-/// Lets go of what each socket holds back, first to last. `glance` is told a few times on the way, and at the end, how many
-/// are gone. Falls back to the loop where io_uring is not to be had.
-pub fn release(held: &[(BorrowedFd<'_>, &[u8])], mechanism: Mechanism, glance: &mut dyn FnMut(usize)) -> Released {
+/// Lets go of what each socket holds back, first to last, in `parts`: after each part, `glance` is told how many are gone.
+/// One part is the fastest. Falls back to the loop where io_uring is not to be had.
+pub fn release(held: &[(BorrowedFd<'_>, &[u8])], mechanism: Mechanism, parts: usize, glance: &mut dyn FnMut(usize)) -> Released {
+    let size = held.len().div_ceil(parts.max(1)).max(1);
     #[cfg(target_os = "linux")]
     if mechanism == Mechanism::IoUring
         && std::env::var_os("LOCKCHECK_NO_URING").is_none()
-        && let Ok(released) = in_few_submissions(held, glance)
+        && let Ok(released) = in_submissions(held, size, glance)
     {
         return released;
     }
     _ = mechanism;
-    in_a_loop(held, glance)
+    in_a_loop(held, size, glance)
 }
 
 const FLAGS: SendFlags = SendFlags::NOSIGNAL.union(SendFlags::DONTWAIT);
 
-fn in_a_loop(held: &[(BorrowedFd<'_>, &[u8])], glance: &mut dyn FnMut(usize)) -> Released {
+fn in_a_loop(held: &[(BorrowedFd<'_>, &[u8])], size: usize, glance: &mut dyn FnMut(usize)) -> Released {
     let mut gone = Vec::with_capacity(held.len());
     let mut sent = Vec::with_capacity(held.len());
     let began = Instant::now();
-    for part in held.chunks(held.len().div_ceil(GLANCES).max(1)) {
+    for part in held.chunks(size) {
         for (socket, bytes) in part {
             sent.push(send(socket, bytes, FLAGS));
             gone.push(Instant::now());
@@ -78,7 +76,7 @@ fn in_a_loop(held: &[(BorrowedFd<'_>, &[u8])], glance: &mut dyn FnMut(usize)) ->
 /// Fails before anything is sent, or not at all.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
-fn in_few_submissions(held: &[(BorrowedFd<'_>, &[u8])], glance: &mut dyn FnMut(usize)) -> io::Result<Released> {
+fn in_submissions(held: &[(BorrowedFd<'_>, &[u8])], size: usize, glance: &mut dyn FnMut(usize)) -> io::Result<Released> {
     use std::os::fd::AsRawFd;
 
     use io_uring::{IoUring, opcode, types};
@@ -92,11 +90,15 @@ fn in_few_submissions(held: &[(BorrowedFd<'_>, &[u8])], glance: &mut dyn FnMut(u
         entries.push(entry.flags(flags).build().user_data(index as u64));
     }
     let mut ring = IoUring::new(count.max(1).next_power_of_two())?;
-    // A refusal shows here, while nothing is sent yet.
-    ring.submit()?;
+    // A refusal shows here, while nothing is sent yet; and what the kernel needs for each entry is then at hand.
+    let rehearsal = vec![opcode::Nop::new().build(); held.len()];
+    // SAFETY: an entry that does nothing borrows nothing.
+    unsafe { ring.submission().push_multiple(&rehearsal) }.map_err(io::Error::other)?;
+    ring.submit_and_wait(held.len())?;
+    ring.completion().for_each(drop);
     let mut gone = Vec::with_capacity(held.len());
     let began = Instant::now();
-    for part in entries.chunks(held.len().div_ceil(GLANCES).max(1)) {
+    for part in entries.chunks(size) {
         // SAFETY: sockets and bytes are borrowed for the whole call, and the call does not return before the kernel has
         // answered every entry. DONTWAIT makes the kernel answer at once instead of keeping an entry for later.
         unsafe { ring.submission().push_multiple(part) }.map_err(io::Error::other)?;
@@ -150,7 +152,7 @@ mod tests {
             let pairs = pairs(20);
             let held: Vec<_> = pairs.iter().map(|(near, _)| (near.as_fd(), b"xy".as_slice())).collect();
             let mut glances = Vec::new();
-            let released = release(&held, mechanism, &mut |gone| glances.push(gone));
+            let released = release(&held, mechanism, 4, &mut |gone| glances.push(gone));
             assert_eq!(glances, [5, 10, 15, 20]);
             assert!(released.failed.iter().all(Option::is_none), "{:?}", released.failed);
             assert!(mechanism == Mechanism::IoUring || released.by == Mechanism::Loop);
@@ -167,7 +169,7 @@ mod tests {
         let pairs = pairs(1);
         pairs[0].0.shutdown(std::net::Shutdown::Write).unwrap();
         for mechanism in [Mechanism::IoUring, Mechanism::Loop] {
-            let released = release(&[(pairs[0].0.as_fd(), b"x")], mechanism, &mut |_| {});
+            let released = release(&[(pairs[0].0.as_fd(), b"x")], mechanism, 1, &mut |_| {});
             assert!(released.failed[0].as_ref().unwrap().contains("could not be sent"));
         }
     }

@@ -18,6 +18,9 @@ use super::volley::{Flight, Hit, Range, Shot, fire, single};
 /// How much of a body is shown of an answer, in characters.
 const EXCERPT: usize = 80;
 
+/// How many parts a release has once a service answered so fast that no overlap was seen.
+const CLOSER_LOOK: usize = 8;
+
 /// A run under way.
 pub struct Session<'a> {
     plan: &'a Plan,
@@ -40,7 +43,11 @@ impl<'a> Session<'a> {
             Cell::C1 | Cell::C2 => self.one_after_another(order),
             Cell::C3 | Cell::C4 => self.all_at_once(order),
         };
-        made.unwrap_or_else(|why| Experiment::failed(order.cell, order.round, why))
+        let experiment = made.unwrap_or_else(|why| Experiment::failed(order.cell, order.round, why));
+        if experiment.was_in_vain() {
+            self.range.parts = CLOSER_LOOK;
+        }
+        experiment
     }
 
     /// One request at each copy, each on an entity of its own.

@@ -193,7 +193,7 @@ mod tests {
         assert!(verdict == Verdict::Inconclusive && why.contains("did not overlap") && why.contains("-n"), "{why}");
         let (verdict, why) = with(|last| last.overlap = Some(Overlap { depth: 9, copies: 1, early: 0 }));
         assert!(verdict == Verdict::Inconclusive && why.contains("one copy only"), "{why}");
-        let (verdict, why) = with(|last| last.overlap = Some(Overlap { depth: 0, copies: 0, early: 34 }));
+        let (verdict, why) = with(|last| last.overlap = Some(Overlap { depth: 9, copies: 2, early: 25 }));
         assert!(verdict == Verdict::Inconclusive && why.contains("--hold header"), "{why}");
     }
 

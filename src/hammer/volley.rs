@@ -35,6 +35,8 @@ pub struct Range<'a> {
     pub hold: Hold,
     /// How it is let go.
     pub mechanism: Mechanism,
+    /// How many parts the release has: more parts see better what is in flight, and spread the requests further.
+    pub parts: usize,
     /// How long an answer may take.
     pub timeout: Duration,
     /// Ends waiting early.
@@ -118,7 +120,7 @@ pub fn fire(range: &Range<'_>, shots: &[Shot]) -> Result<Flight, String> {
 
     let sockets: Vec<_> = connections.iter().map(AsFd::as_fd).collect();
     let mut overlap = Overlap { depth: 0, copies: 0, early: early.iter().filter(|&&early| early).count() };
-    let released = release(&pending, range.mechanism, &mut |gone| {
+    let released = release(&pending, range.mechanism, range.parts, &mut |gone| {
         let answered = wait_readable(&sockets[..gone], Duration::ZERO);
         let in_flight = (0..gone).filter(|&index| !early[index] && !answered[index]).map(|index| shots[index].copy);
         overlap = overlap.at_best(&in_flight.collect::<Vec<_>>());

@@ -597,15 +597,15 @@ impl Tree {
                         (None, _) => {}
                     }
                 }
-                if let Some((class, _)) = path.rsplit_once('.')
-                    && packs.type_row(class).is_some_and(|row| row.fluent)
-                {
-                    return receiver();
-                }
                 let called = format!("{path}()");
                 if let Some(id) = packs.type_at(&called) {
                     let of = if of.is_empty() { self.literal_args(args, file, depth) } else { of.clone() };
                     return Ty::Lib { path: id.clone(), of, sure: *sure };
+                }
+                if let Some((class, _)) = path.rsplit_once('.')
+                    && packs.type_row(class).is_some_and(|row| row.fluent)
+                {
+                    return receiver();
                 }
                 if let Some((class, method)) = path.rsplit_once('.')
                     && constructs(method)
@@ -635,7 +635,10 @@ impl Tree {
 
     /// The types of a constructor's arguments: `Mutex::new(BTreeMap::new())` holds a map.
     fn literal_args(&self, args: &[(Option<Arc<str>>, Value)], file: u32, depth: u32) -> Arc<[Ty]> {
-        args.iter().map(|(_, value)| self.ty_at(value, file, depth + 1)).filter(|ty| !ty.is_unknown()).collect()
+        args.iter()
+            .map(|(_, value)| self.ty_at(value, file, depth + 1))
+            .filter(|ty| !matches!(ty, Ty::Unknown | Ty::Literal(_)))
+            .collect()
     }
 
     fn simple_pick(&self, selector: &Selector, callee: &Value, args: &[(Option<Arc<str>>, Value)]) -> Option<Value> {

@@ -51,7 +51,6 @@ fn both_run(folder: &Path) -> bool {
 }
 
 #[test]
-#[ignore = "needs the command line"]
 fn while_copies_start() {
     let (folder, command) = server();
     let child = start(&["--run", &command, "--copies", "2", "--ready", "/never", "-d", "{{fresh}}"]);
@@ -63,7 +62,6 @@ fn while_copies_start() {
 }
 
 #[test]
-#[ignore = "needs the command line"]
 fn while_volleys_are_fired() {
     let (folder, command) = server();
     // One address, so that nothing fails and the rounds go on.
@@ -78,7 +76,6 @@ fn while_volleys_are_fired() {
 }
 
 #[test]
-#[ignore = "needs the command line"]
 fn while_an_answer_is_awaited() {
     let url = listen(|mut stream| {
         read_question(&mut stream);
@@ -92,7 +89,6 @@ fn while_an_answer_is_awaited() {
 }
 
 #[test]
-#[ignore = "needs the command line"]
 fn copies_die_with_a_killed_hammer() {
     let (folder, command) = server();
     let child = start(&["--run", &command, "--copies", "2", "-d", "{{fresh}}", "--settle", "20s"]);
