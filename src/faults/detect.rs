@@ -1,6 +1,6 @@
 //! Runs every detector over every function, keeps each fault once, and turns candidates into findings.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
@@ -52,6 +52,7 @@ pub fn detect(
         })
         .collect();
     let single = copies == Some(1);
+    let candidates = standing(world, flattener, candidates);
     nearest(candidates)
         .into_iter()
         .filter(|(_, candidate)| {
@@ -64,6 +65,39 @@ pub fn detect(
 
 fn decorated(world: &World<'_>, function: FnRef) -> bool {
     world.tree.facts(function).is_some_and(|facts| !facts.decorators.is_empty())
+}
+
+/// Leaves out faults that no caller confirms: a caller may hold the lock, or have made the decision, that the function
+/// itself does not show. A function that is entered from outside, or that nobody calls, answers for itself.
+fn standing(world: &World<'_>, flattener: &Flattener<'_>, candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
+    let seen: HashSet<(FnRef, Key)> = candidates.iter().map(|(function, candidate)| (*function, key(candidate))).collect();
+    let mut known: HashMap<(FnRef, Key), bool> = HashMap::new();
+    let mut stands = |function: FnRef, candidate: &Candidate| confirmed(world, flattener, &seen, &mut known, function, key(candidate));
+    candidates.into_iter().filter(|(function, candidate)| candidate.stands || stands(*function, candidate)).collect()
+}
+
+type Key = (&'static str, Spot, Spot);
+
+fn key(candidate: &Candidate) -> Key {
+    (candidate.rule, candidate.cause, candidate.work)
+}
+
+fn confirmed(world: &World<'_>, flattener: &Flattener<'_>, seen: &HashSet<(FnRef, Key)>, known: &mut HashMap<(FnRef, Key), bool>, function: FnRef, key: Key) -> bool {
+    if let Some(stands) = known.get(&(function, key)) {
+        return *stands;
+    }
+    // A circle of callers confirms itself.
+    known.insert((function, key), true);
+    let mut callers = world.reach.callers(function).filter(|caller| *caller != function && world.reach.serves(*caller)).peekable();
+    let stands = world.reach.entry(function).is_some() || callers.peek().is_none() || callers.any(|caller| {
+        if seen.contains(&(caller, key)) {
+            return confirmed(world, flattener, seen, known, caller, key);
+        }
+        // Written out too shortly, or not at all, in this caller: it says nothing against the fault.
+        !flattener.flat(caller).events.iter().any(|event| event.at == key.2)
+    });
+    known.insert((function, key), stands);
+    stands
 }
 
 /// Each fault once: seen from the function nearest to it; then one finding for one rule at one place, the surest.

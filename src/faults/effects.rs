@@ -59,11 +59,11 @@ pub fn reads(event: &FlatEvent) -> bool {
 }
 
 /// Whether doing it twice does no more than doing it once.
-pub fn idempotent(event: &FlatEvent) -> bool {
+pub fn idempotent(view: &View<'_>, event: &FlatEvent) -> bool {
     match &event.what {
         What::Statement(statement) => match statement.op {
             Op::Delete => true,
-            Op::Upsert => statement.sets.iter().all(|column| column.kind != ColumnKind::Relative),
+            Op::Upsert => !relative(statement) && !written_back(view, statement),
             _ => false,
         },
         What::Kv(kv) => kv.op == CommandKind::Delete || kv.op == CommandKind::Set && kv.ttl.is_some(),
@@ -86,9 +86,9 @@ pub fn decided(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
 fn in_itself(view: &View<'_>, event: &FlatEvent) -> bool {
     match &event.what {
         What::Statement(statement) => match statement.op {
-            Op::Upsert => true,
+            Op::Upsert => !written_back(view, statement),
             Op::Insert => statement.conflict || statement.subquery || has_unique_key(view, event),
-            Op::Update => statement.conditional() && !by_key_only(statement) || only_relative(statement),
+            Op::Update => statement.conditional() || relative(statement),
             Op::Delete => true,
             _ => false,
         },
@@ -98,12 +98,17 @@ fn in_itself(view: &View<'_>, event: &FlatEvent) -> bool {
     }
 }
 
-fn by_key_only(statement: &crate::program::Statement) -> bool {
-    !statement.conditional()
+/// Whether it writes values that were worked out from a read.
+fn written_back(view: &View<'_>, statement: &crate::program::Statement) -> bool {
+    statement
+        .sets
+        .iter()
+        .any(|column| column.kind == ColumnKind::Equal && view.flat.depends(&column.value).iter().any(|at| reads(view.event(*at))))
 }
 
-fn only_relative(statement: &crate::program::Statement) -> bool {
-    !statement.sets.is_empty() && statement.sets.iter().any(|column| column.kind == ColumnKind::Relative)
+/// Whether the database works out the new value itself.
+fn relative(statement: &crate::program::Statement) -> bool {
+    statement.sets.iter().any(|column| column.kind == ColumnKind::Relative)
 }
 
 /// Whether an insert's own columns hit a unique key of the schema.

@@ -257,21 +257,32 @@ fn numbered(view: &View<'_>, change: &StateChange) -> Option<u32> {
         .map(|(index, _)| index)
 }
 
-fn named_limit(view: &View<'_>, change: &StateChange) -> bool {
-    let event = view.event(change.event);
-    let mut names = view.names_around(event);
+/// Names around a change, its state's included.
+fn names(view: &View<'_>, change: &StateChange) -> Vec<String> {
+    let mut names = view.names_around(view.event(change.event));
     names.extend(match &change.place.holder {
         crate::program::Holder::Variable(_, name)
         | crate::program::Holder::Field(_, name)
         | crate::program::Holder::Closure(_, name) => Some(name.to_string()),
         _ => None,
     });
-    names.iter().flat_map(|name| words(name)).any(|word| LIMIT_WORDS.contains(&word.as_str()))
+    names
+}
+
+fn named_limit(view: &View<'_>, change: &StateChange) -> bool {
+    names(view, change).iter().flat_map(|name| words(name)).any(|word| LIMIT_WORDS.contains(&word.as_str()))
+}
+
+/// Words of amounts, not of how often: a quota that no time resets is a count.
+fn named_quota_only(view: &View<'_>, change: &StateChange) -> bool {
+    let timed = changes(view).iter().any(|other| other.place.same(&change.place) && is_time(view, &other.value)) || view.flat.conds.iter().any(|cond| is_time(view, &cond.value));
+    let rate = |word: &str| LIMIT_WORDS.contains(&word) && !matches!(word, "quota" | "limit" | "limits" | "tokens" | "requests");
+    !timed && !names(view, change).iter().flat_map(|name| words(name)).any(|word| rate(&word))
 }
 
 fn limit(view: &View<'_>, change: &StateChange, at: Spot) -> Candidate {
     let event = view.event(change.event);
-    let often = named_limit(view, change);
+    let often = named_limit(view, change) && !named_quota_only(view, change);
     let (rule, message) = if often {
         (
             "process-rate-limit",

@@ -160,8 +160,11 @@ fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut
         .filter(|(index, event)| *index > taken.index && *index < release.index && event.kv().is_none())
         .find(|(_, event)| {
             let throws = matches!(&event.act, Act::Exit { kind: ExitKind::Throw, .. });
-            let works = effect(view, event).is_some() && event.caught.is_none();
-            throws || works
+            let fails = match view.world.tree.errors_are_values(event.origin.0.file) {
+                true => event.propagated,
+                false => effect(view, event).is_some() && event.caught.is_none(),
+            };
+            throws || fails
         });
     let Some((_, risk)) = risky else { return };
     let mut candidate = Candidate::new(
@@ -250,8 +253,9 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Vec<Candi
         });
         let Some(read) = read else { continue };
         let freed = commands.iter().any(|other| other.kv.op == CommandKind::Delete && same_key(view, &other.kv.key, &set.kv.key));
-        let keeps = !lock_value(view, &set.kv.value);
-        if keeps || !(freed || says_lock(view, set)) {
+        // A constant marks; anything else is a lock only where it is named or freed like one.
+        let marks = constant(view, &set.kv.value) && view.events().any(|(index, event)| index > read.index && effect(view, event).is_some() && event.kv().is_none());
+        if !(marks || lock_value(view, &set.kv.value) && (freed || says_lock(view, set))) {
             continue;
         }
         let decided =

@@ -68,17 +68,17 @@ fn of_row(look: &Look<'_>, meant: Meant, site: &Site<'_>) -> What {
 }
 
 fn sql(look: &Look<'_>, meant: &Meant, file: u32) -> Option<Statement> {
-    let text = meant.part("text")?;
-    let settled = look.tree.settled(text);
-    // `sql.raw("...")`, `text("...")`: the text inside.
-    let inner = match look.call(&settled) {
-        Some((_, args)) => match look.meaning(&settled, file) {
+    let settled = look.tree.settled(meant.part("text")?);
+    let values = meant.part("values").map(|values| look.tree.settled(values));
+    let (inner, values) = match (gathered(look, &settled, file), look.call(&settled)) {
+        (Some((text, values)), _) => (look.tree.settled(&text), Some(values)),
+        // `sql.raw("...")`, `text("...")`: the text inside.
+        (None, Some((_, args))) => match look.meaning(&settled, file) {
             Some(row) if row.is == Meaning::Build => return Some(chain(look, &settled, file)),
-            _ => args.first().map(|(_, value)| look.tree.settled(value)),
+            _ => (look.tree.settled(&args.first()?.1), values),
         },
-        None => Some(settled),
-    }?;
-    let values = meant.part("values").map(|values| bound(look, values, meant));
+        (None, None) => (settled, values),
+    };
     let parsed = statements(&inner, values.as_ref(), &look.tree.book.idioms);
     let weight = |statement: &Statement| (!matches!(statement.op, Op::Begin | Op::Commit | Op::Other), statement.writes());
     let mut best = parsed.into_iter().max_by_key(weight)?;
@@ -86,12 +86,23 @@ fn sql(look: &Look<'_>, meant: &Meant, file: u32) -> Option<Statement> {
     Some(best)
 }
 
-/// Values bound one by one: `.bind(a).bind(b)` as a list.
-fn bound(look: &Look<'_>, values: &Value, meant: &Meant) -> Value {
-    if !meant.flag("chain") {
-        return look.tree.settled(values);
+/// The text of a query and the values bound to it one by one: `query(text).bind(a).bind(b)`. Values given beside the text
+/// come first.
+fn gathered(look: &Look<'_>, query: &Value, file: u32) -> Option<(Value, Value)> {
+    let mut values = vec![];
+    let mut at = query.clone();
+    loop {
+        let step = look.meaning(&at, file).filter(|step| step.is == Meaning::Build)?;
+        values.extend(step.part("arg").cloned());
+        if let Some(text) = step.part("text") {
+            if let Some(Value::List(beside)) = step.part("values") {
+                values.extend(beside.iter().rev().take_while(|value| *value != text).cloned());
+            }
+            values.reverse();
+            return Some((text.clone(), Value::List(values.into())));
+        }
+        at = step.receiver.clone();
     }
-    values.clone()
 }
 
 /// A statement from SQL in an argument of a call no pack knows.
@@ -124,6 +135,11 @@ pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
         _ => Op::Select,
     };
     let mut statement = below(look, &meant.receiver, file, Statement::new(op));
+    // What else the read of an entity asked for is not asked again when the entity is written.
+    if meant.part("entity").is_some() && gave(look, &meant.receiver) {
+        statement.wheres.retain(|column| column.kind == ColumnKind::Equal);
+        statement.sets.clear();
+    }
     if meant.is != Meaning::Select {
         statement.op = op;
     }
@@ -133,6 +149,21 @@ pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
     }
     statement.sure &= meant.sure;
     statement
+}
+
+/// Whether a value is what a statement gave, through calls that hand it on.
+fn gave(look: &Look<'_>, value: &Value) -> bool {
+    let mut at = value.clone();
+    for _ in 0..8 {
+        let Value::Flat(index) = at else { return false };
+        let Some(event) = look.events.get(index as usize) else { return false };
+        at = match &event.what {
+            What::Statement(_) => return true,
+            What::Meant(meant) if meant.is == Meaning::Pass => meant.part("of").cloned().unwrap_or_default(),
+            _ => return false,
+        };
+    }
+    false
 }
 
 /// The statement of a builder chain that ends at `value`.
@@ -217,7 +248,7 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
     if let Some(value) = meant.part("set") {
         statement.sets.extend(assignments(look, value));
     }
-    if let Some(name) = meant.part("relative").and_then(Value::text) {
+    if let Some(name) = meant.part("relative").and_then(|part| part.text().or_else(|| look.tree.name_of(part))) {
         let name = name.rsplit('.').next().unwrap_or(&name).to_owned();
         statement.sets.push(super::Column { name: super::column_key(&name), kind: ColumnKind::Relative, value: Value::Unknown });
     }
@@ -259,6 +290,12 @@ fn table_of_ty(look: &Look<'_>, ty: &Ty) -> Option<String> {
             None if path.contains(':') => None,
             None => Some(table_key(path.trim_end_matches("()").rsplit('.').next().unwrap_or(path))),
         },
+        // An ORM's module for one table.
+        Ty::Module(file) => {
+            let path = look.tree.paths.get(*file as usize)?;
+            let stem = path.rsplit('/').next()?.split('.').next()?;
+            (!matches!(stem, "mod" | "lib" | "main")).then(|| table_key(stem))
+        }
         _ => None,
     }
 }

@@ -270,9 +270,7 @@ fn relative_to(look: &Look<'_>, value: &Value, name: &str, depth: u32) -> bool {
     match value {
         Value::Op(_, pair) => pair.iter().any(|side| match side {
             Value::Member(base, column) => {
-                let model =
-                    matches!(**base, Value::Module(..) | Value::Global(_) | Value::Member(..)) && column_key(column) == key;
-                model && !matches!(look.tree.ty(base, 0), super::Ty::Instance(_))
+                named(base) && column_key(column) == key && !matches!(look.tree.ty(base, 0), super::Ty::Instance(_))
             }
             Value::Global(column) | Value::Module(_, column) => column_key(column) == key,
             other => relative_to(look, other, name, depth + 1),
@@ -312,6 +310,15 @@ fn relative_to(look: &Look<'_>, value: &Value, name: &str, depth: u32) -> bool {
     }
 }
 
+/// Whether a value is a name or a member of one, not something read.
+fn named(value: &Value) -> bool {
+    match value {
+        Value::Module(..) | Value::Global(_) => true,
+        Value::Member(base, _) => named(base),
+        _ => false,
+    }
+}
+
 /// Keyword arguments of a constructor call, or an object literal, as the columns of a new row.
 pub fn entity_columns(look: &Look<'_>, entity: &Value) -> Vec<Column> {
     match entity {
@@ -326,9 +333,4 @@ pub fn entity_columns(look: &Look<'_>, entity: &Value) -> Vec<Column> {
         }
         other => assignments(look, other),
     }
-}
-
-/// A list with one value.
-pub fn single(value: Value) -> Value {
-    Value::List(Arc::from([value]))
 }

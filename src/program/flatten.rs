@@ -210,6 +210,7 @@ impl<'f, 't> Writer<'f, 't> {
             lives_to: 0,
             bound: event.bound.clone(),
             dropped: event.dropped,
+            propagated: event.propagated,
             detached: false,
             origin: (self.root, number),
             inlined: false,
@@ -348,11 +349,62 @@ impl<'f, 't> Writer<'f, 't> {
         if self.stack.contains(&target) || around.hops.len() >= DEEPEST {
             return true;
         }
+        let all: Vec<(Option<Arc<str>>, Value)> = bound.into_iter().map(|value| (None, value)).chain(args.iter().cloned()).collect();
+        // A name stands for what its decorators made of it; a function given as a value is itself.
+        if !matches!(callee, Value::Function(_))
+            && let Some(wrapped) = self.wrapper(target)
+            && !self.stack.contains(&wrapped.wrapper)
+        {
+            let flat = self.flattener.flat_under(wrapped.wrapper, self.stack);
+            let wraps = Some((wrapped.decorator, target));
+            self.copy(&flat, &Subst { wraps, ..Subst::new(self, wrapped.wrapper, receiver, &all) }, &around, result_of);
+            return true;
+        }
         let flat = self.flattener.flat_under(target, self.stack);
-        let all: Vec<(Option<Arc<str>>, Value)> =
-            bound.into_iter().map(|value| (None, value)).chain(args.iter().cloned()).collect();
-        self.copy(&flat, target, receiver, &all, &around, result_of);
+        self.copy(&flat, &Subst::new(self, target, receiver, &all), &around, result_of);
         true
+    }
+
+    /// The function of the tree that a decorator of the tree puts in a function's place.
+    fn wrapper(&self, target: FnRef) -> Option<Wrapped> {
+        let facts = self.tree.facts(target)?;
+        facts.decorators.iter().rev().find_map(|(value, _)| {
+            // `@locked` names the decorator; `@locked("key")` calls what makes it.
+            let decorator = match value {
+                Value::Result(function, event) => match &self.tree.facts(*function)?.events.get(*event as usize)?.act {
+                    Act::Call { callee, .. } => match self.tree.ty(callee, target.file) {
+                        Ty::Function(maker) => self.given_out(maker)?,
+                        _ => return None,
+                    },
+                    _ => return None,
+                },
+                other => match self.tree.ty(other, target.file) {
+                    Ty::Function(decorator) => decorator,
+                    _ => return None,
+                },
+            };
+            let wrapper = self.given_out(decorator)?;
+            (wrapper != target).then_some(Wrapped { decorator, wrapper })
+        })
+    }
+
+    /// The inner function that a function returns.
+    fn given_out(&self, function: FnRef) -> Option<FnRef> {
+        let facts = self.tree.facts(function)?;
+        let inner = |value: &Value| match value {
+            Value::Function(inner) => Some(*inner),
+            _ => None,
+        };
+        facts.events.iter().rev().find_map(|event| match &event.act {
+            Act::Exit { kind: ExitKind::Return, value } => match value {
+                Value::Result(owner, index) if *owner == function => match &facts.events.get(*index as usize)?.act {
+                    Act::Call { args, .. } => args.iter().find_map(|(_, value)| inner(value)),
+                    _ => None,
+                },
+                value => inner(value),
+            },
+            _ => None,
+        })
     }
 
     /// The function a value names, with its receiver and arguments bound already.
@@ -390,20 +442,12 @@ impl<'f, 't> Writer<'f, 't> {
     }
 
     /// Copies what matters of a callee's flat form, in this function's terms.
-    fn copy(
-        &mut self,
-        flat: &Flat,
-        target: FnRef,
-        receiver: Value,
-        args: &[(Option<Arc<str>>, Value)],
-        around: &Around,
-        result_of: Option<u32>,
-    ) {
+    fn copy(&mut self, flat: &Flat, subst: &Subst<'_, '_>, around: &Around, result_of: Option<u32>) {
+        let target = subst.target;
         let first_cond = self.conds.len() as u32;
         let mut map: Vec<Option<Value>> = vec![None; flat.events.len()];
         let matter: Vec<bool> = flat.events.iter().map(matters).collect();
         let mut handed = 0;
-        let subst = Subst { tree: self.tree, root: self.root, target, receiver, args };
         let mut pending: Vec<(usize, u32)> = vec![];
         let yields = flat
             .events
@@ -423,7 +467,7 @@ impl<'f, 't> Writer<'f, 't> {
                 tail_from = Some(self.events.len());
             }
             if !matter[number] || handed >= HANDED || self.events.len() >= LONGEST {
-                map[number] = Some(self.residue(&subst, event, &map));
+                map[number] = Some(self.residue(subst, event, &map));
                 continue;
             }
             handed += 1;
@@ -444,7 +488,7 @@ impl<'f, 't> Writer<'f, 't> {
                 at: event.at,
                 hops: hops.clone().into(),
                 act,
-                what: self.what_of(&subst, event, &map),
+                what: self.what_of(subst, event, &map),
                 guards: guards.clone(),
                 within: within.clone(),
                 in_loop: event.in_loop.or(around.in_loop),
@@ -454,6 +498,7 @@ impl<'f, 't> Writer<'f, 't> {
                 lives_to: 0,
                 bound: event.bound.clone(),
                 dropped: event.dropped,
+                propagated: event.propagated,
                 detached: event.detached || around.detached,
                 origin: event.origin,
                 inlined: event.inlined,
@@ -631,10 +676,16 @@ fn matters(event: &FlatEvent) -> bool {
 fn needs_binding(event: &FlatEvent, act: &Act) -> bool {
     match (&event.act, act) {
         (Act::Call { callee: before, args: args_before, .. }, Act::Call { callee, args, .. }) => {
-            let open = matches!(event.what, What::Nothing | What::Presumed(_))
-                || matches!(&event.what, What::Meant(meant) if !meant.sure || meant.part("body").is_some() || meant.is == Meaning::Acquire)
-                || matches!(&event.what, What::Statement(statement) if !statement.sure)
-                || matches!(&event.what, What::Kv(kv) if !kv.sure);
+            let open = match &event.what {
+                What::Nothing | What::Presumed(_) => true,
+                What::Meant(meant) => {
+                    let follows = meant.part("body").is_some() || matches!(meant.is, Meaning::Acquire | Meaning::Sql | Meaning::Command);
+                    follows || !meant.sure && meant.is != Meaning::Build
+                }
+                What::Kv(kv) => !kv.sure,
+                // What a builder's steps said is known here and nowhere else.
+                What::Statement(_) => false,
+            };
             open && (before != callee || args_before != args)
         }
         _ => false,
@@ -648,6 +699,20 @@ struct Subst<'a, 't> {
     target: FnRef,
     receiver: Value,
     args: &'a [(Option<Arc<str>>, Value)],
+    /// The decorator whose wrapper this is, and the function it wraps.
+    wraps: Option<(FnRef, FnRef)>,
+}
+
+/// What a decorator makes of a function.
+struct Wrapped {
+    decorator: FnRef,
+    wrapper: FnRef,
+}
+
+impl<'a, 't> Subst<'a, 't> {
+    fn new(writer: &Writer<'_, 't>, target: FnRef, receiver: Value, args: &'a [(Option<Arc<str>>, Value)]) -> Subst<'a, 't> {
+        Subst { tree: writer.tree, root: writer.root, target, receiver, args, wraps: None }
+    }
 }
 
 impl Subst<'_, '_> {
@@ -661,6 +726,11 @@ impl Subst<'_, '_> {
                 }
                 Value::This(function) if *function == self.target && !matches!(self.receiver, Value::Unknown) => {
                     Some(self.receiver.clone())
+                }
+                Value::Captured(function, name) if self.wraps.is_some_and(|(decorator, _)| decorator == *function) => {
+                    let (decorator, wrapped) = self.wraps?;
+                    let known = self.tree.facts(decorator)?.locals.get(name)?;
+                    matches!(known, Value::Param(_, 0)).then_some(Value::Function(wrapped))
                 }
                 Value::Captured(function, name) if *function == self.root => {
                     let known = self.tree.facts(self.root)?.locals.get(name)?;

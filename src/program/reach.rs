@@ -92,6 +92,11 @@ impl Reach {
         self.entries.get(&function)
     }
 
+    /// Functions that call this one, or hand it to something that does.
+    pub fn callers(&self, function: FnRef) -> impl Iterator<Item = FnRef> + '_ {
+        self.callers.get(&function).into_iter().flatten().map(|(caller, _)| *caller)
+    }
+
     /// The nearest entry from which a function is reached, with the calls on the way, outermost first.
     pub fn way_in(&self, function: FnRef) -> Option<(&Entry, Vec<Spot>)> {
         let mut queue: VecDeque<(FnRef, Vec<Spot>)> = VecDeque::from([(function, vec![])]);

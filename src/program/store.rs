@@ -103,9 +103,7 @@ fn chained(look: &Look<'_>, receiver: &Value, file: u32) -> Vec<Value> {
     let mut args = vec![];
     let mut at = receiver.clone();
     while let Some(meant) = look.meaning(&at, file).filter(|meant| meant.is == Meaning::Build) {
-        if let Some(arg) = meant.part("arg") {
-            args.push(arg.clone());
-        }
+        args.extend(["then", "arg"].iter().filter_map(|name| meant.part(name).cloned()));
         at = meant.receiver.clone();
     }
     args.reverse();

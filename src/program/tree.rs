@@ -83,6 +83,11 @@ impl Tree {
         self.book.packs.get(&language).unwrap_or(&NONE)
     }
 
+    /// Whether an error in a file's code is a value, not a jump out of the function.
+    pub fn errors_are_values(&self, file: u32) -> bool {
+        self.files.get(file as usize).is_some_and(|facts| facts.unit.language.errors_are_values())
+    }
+
     /// All functions.
     pub fn all_functions(&self) -> impl Iterator<Item = FnRef> + '_ {
         self.files.iter().flat_map(|facts| (0..facts.functions.len()).map(|func| FnRef { file: facts.file, func: func as u32 }))
@@ -255,7 +260,13 @@ impl Tree {
                 }
             }
         }
-        self.known_path(Ty::lib(path), file)
+        let looks = member.and_then(|name| self.packs(file).type_of_member(name));
+        match (self.known_path(Ty::lib(path.as_str()), file), looks) {
+            (Ty::Lib { path: same, .. }, Some(id)) if *same == *path => {
+                Ty::Lib { path: id.clone(), of: Arc::from([Ty::lib(module)]), sure: false }
+            }
+            (found, _) => found,
+        }
     }
 
     /// What a module offers under a name; `Unknown` when it does not.
@@ -346,7 +357,7 @@ impl Tree {
                     return if whole.is_unknown() { Ty::Unknown } else { self.member_at(&whole, name, file, depth + 1) };
                 }
                 match self.ty_of_name(*module, name, depth + 1) {
-                    Ty::Unknown => self.modules.child(of, name).unwrap_or_default(),
+                    Ty::Unknown => self.modules.child(of, name).unwrap_or_else(looks),
                     found => found,
                 }
             }
@@ -555,6 +566,7 @@ impl Tree {
                             let last = args.last().filter(|_| args.len() > 1);
                             return match (element, last) {
                                 (Ty::Unknown, Some((_, value))) => self.ty_at(value, file, depth + 1),
+                                (Ty::Unknown, None) => self.element_put(callee, depth),
                                 (element, _) => element,
                             };
                         }
@@ -639,6 +651,44 @@ impl Tree {
             .map(|(_, value)| self.ty_at(value, file, depth + 1))
             .filter(|ty| !matches!(ty, Ty::Unknown | Ty::Literal(_)))
             .collect()
+    }
+
+    /// What the elements of an undeclared collection are, by what its file puts into it.
+    fn element_put(&self, callee: &Value, depth: u32) -> Ty {
+        let Value::Member(collection, _) = callee else { return Ty::Unknown };
+        let same = |other: &Value| match (&**collection, other) {
+            (Value::Member(left, field), Value::Member(right, other_field)) => {
+                matches!((&**left, &**right), (Value::This(_), Value::This(_))) && field == other_field || left == right && field == other_field
+            }
+            (left, right) => left == right,
+        };
+        let file = owner_file(collection);
+        let Some(facts) = self.files.get(file as usize) else { return Ty::Unknown };
+        if depth > DEEPEST / 2 || !matches!(&**collection, Value::Module(..) | Value::Member(..) | Value::Captured(..)) {
+            return Ty::Unknown;
+        }
+        let packs = self.packs(file);
+        let kind = self.ty_at(collection, file, depth + 1);
+        for event in facts.functions.iter().flat_map(|function| &function.events) {
+            let value = match &event.act {
+                Act::Call { callee: Value::Member(of, method), args, .. } if same(of) => {
+                    let path = format!("{}.{method}", kind.path().unwrap_or("{}"));
+                    let row = packs.rows(&path).find(|row| row.call.is == Meaning::Put);
+                    let part = row.and_then(|row| row.call.with.get("value"));
+                    match part {
+                        Some(crate::rules::Part::At(selector)) => self.simple_pick(selector, &Value::Unknown, args),
+                        _ => None,
+                    }
+                }
+                Act::Write { place: Value::Index(of, _), value, .. } if same(of) => Some(value.clone()),
+                _ => None,
+            };
+            let ty = value.map_or(Ty::Unknown, |value| self.ty_at(&value, file, depth + 1));
+            if !ty.is_unknown() {
+                return ty;
+            }
+        }
+        Ty::Unknown
     }
 
     fn simple_pick(&self, selector: &Selector, callee: &Value, args: &[(Option<Arc<str>>, Value)]) -> Option<Value> {

@@ -85,9 +85,30 @@ impl Lowering {
             out.push(step(StepKind::Scope(steps), span));
             return expr(ExprKind::Null, span);
         }
+        let blocks = if word.contains("quote") { Vec::new() } else { blocks(mac.tokens.clone()) };
+        if !blocks.is_empty() {
+            out.push(step(StepKind::Do(call_expr(callee, Vec::new(), CallForm::Macro, span)), span));
+            return self.alternatives(&blocks, span, out);
+        }
         let values = expressions(mac.tokens.clone());
         let args = self.args(values.iter(), out);
         formatted(callee, args, word, span)
+    }
+
+    /// `words { .. } words { .. }`: one of the blocks runs; which one is not known.
+    fn alternatives(&mut self, blocks: &[SynExpr], span: Span, out: &mut Vec<Step>) -> Expr {
+        let [first, rest @ ..] = blocks else { return expr(ExprKind::Null, span) };
+        if rest.is_empty() {
+            return self.expr(first, out);
+        }
+        let mut then = Vec::new();
+        let value = self.expr(first, &mut then);
+        then.push(step(StepKind::Do(value), span));
+        let mut otherwise = Vec::new();
+        let value = self.alternatives(rest, span, &mut otherwise);
+        otherwise.push(step(StepKind::Do(value), span));
+        out.push(step(StepKind::Branch { test: expr(ExprKind::Other(Vec::new()), span), then, otherwise }, span));
+        expr(ExprKind::Null, span)
     }
 
     fn list(&mut self, mac: &Macro, span: Span, out: &mut Vec<Step>) -> Option<Expr> {
@@ -265,6 +286,12 @@ fn one_expression(part: TokenStream) -> Option<SynExpr> {
 
 fn is_equals(tree: &TokenTree) -> bool {
     matches!(tree, TokenTree::Punct(mark) if mark.as_char() == '=')
+}
+
+/// The blocks of statements among the tokens.
+fn blocks(tokens: TokenStream) -> Vec<SynExpr> {
+    let braces = |tree: &TokenTree| matches!(tree, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
+    tokens.into_iter().filter(braces).filter_map(|tree| syn::parse2(TokenStream::from(tree)).ok()).collect()
 }
 
 fn split(tokens: TokenStream, at: char) -> Vec<TokenStream> {
