@@ -300,7 +300,7 @@ fn relative_to(look: &Look<'_>, value: &Value, name: &str, depth: u32) -> bool {
                     | "concat"
             );
             raw && args.iter().any(|(_, arg)| match arg.text() {
-                Some(text) => same(&text) || arg.any(&|part| matches!(part, Value::Member(_, name) if column_key(name) == key)),
+                Some(text) => same(&text) || arg.any(&|part| matches!(part, Value::Member(table, name) if matches!(**table, Value::Module(..) | Value::Global(_)) && column_key(name) == key)),
                 None => relative_to(look, arg, name, depth + 1),
             }) || matches!(&callee, Value::Member(receiver, method) if matches!(&**method, "add" | "sub" | "saturating_sub") && column_name(look, receiver).is_some_and(|column| column_key(&column) == key))
         }

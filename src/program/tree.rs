@@ -404,18 +404,20 @@ impl Tree {
                 return ty;
             }
         }
+        // What a base gives is of the class it is reached from, not of the one in between.
+        let model = if let Ty::Instance(class) | Ty::Class(class) = of { *class } else { at };
         for base in &class.bases {
             let found = match self.declared_at(base, own, depth + 1) {
                 Ty::Instance(base) if base != at => self.class_member(base, of, name, depth + 1),
                 Ty::Lib { path, sure, .. } => match self.packs(at.file).type_of_base(path.trim_end_matches("()")) {
                     Some(id) => self.member_at(
-                        &Ty::Lib { path: id.clone(), of: Arc::from([Ty::Class(at)]), sure },
+                        &Ty::Lib { path: id.clone(), of: Arc::from([Ty::Class(model)]), sure },
                         name,
                         at.file,
                         depth + 1,
                     ),
                     None if self.packs(at.file).knows(&path) => {
-                        self.member_at(&Ty::Lib { path, of: Arc::from([Ty::Class(at)]), sure }, name, at.file, depth + 1)
+                        self.member_at(&Ty::Lib { path, of: Arc::from([Ty::Class(model)]), sure }, name, at.file, depth + 1)
                     }
                     None => Ty::Unknown,
                 },
