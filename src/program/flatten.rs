@@ -349,8 +349,7 @@ impl<'f, 't> Writer<'f, 't> {
         if self.stack.contains(&target) || around.hops.len() >= DEEPEST {
             return true;
         }
-        let all: Vec<(Option<Arc<str>>, Value)> =
-            bound.into_iter().map(|value| (None, value)).chain(args.iter().cloned()).collect();
+        let all: Vec<(Option<Arc<str>>, Value)> = bound.into_iter().map(|value| (None, value)).chain(args.iter().cloned()).collect();
         // A name stands for what its decorators made of it; a function given as a value is itself.
         if !matches!(callee, Value::Function(_))
             && let Some(wrapped) = self.wrapper(target)
@@ -680,8 +679,7 @@ fn needs_binding(event: &FlatEvent, act: &Act) -> bool {
             let open = match &event.what {
                 What::Nothing | What::Presumed(_) => true,
                 What::Meant(meant) => {
-                    let follows =
-                        meant.part("body").is_some() || matches!(meant.is, Meaning::Acquire | Meaning::Sql | Meaning::Command);
+                    let follows = meant.part("body").is_some() || matches!(meant.is, Meaning::Acquire | Meaning::Sql | Meaning::Command);
                     follows || !meant.sure && meant.is != Meaning::Build
                 }
                 What::Kv(kv) => !kv.sure,
