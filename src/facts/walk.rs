@@ -573,7 +573,9 @@ impl<'a> Walker<'a> {
             ExprKind::Is(inner, shape) => Value::Is(Arc::new(self.expr(inner)), Arc::new(shape.clone())),
             ExprKind::Propagate(inner) => {
                 let value = self.expr(inner);
-                if let Some(index) = self.out.event_of(self.me, &value)
+                // A result kept in a variable leaves later than the call that made it.
+                if !matches!(inner.kind, ExprKind::Name(_))
+                    && let Some(index) = self.out.event_of(self.me, &value)
                     && let Some(event) = self.out.events.get_mut(index as usize)
                 {
                     event.propagated = true;
