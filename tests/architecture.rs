@@ -16,7 +16,7 @@ const STAGES: &[&str] = &["files", "syntax", "rules", "facts", "program", "fault
 /// What the modules beside the stages may use.
 const BESIDE: &[(&str, &[&str])] = &[
     ("hammer", &["report", "rules"]),
-    ("demo", &["hammer", "report"]),
+    ("demo", &["findings", "report", "scan", "hammer"]),
     ("prove", &["findings", "hammer", "report", "rules"]),
     // The command line comes last and may use everything.
     ("cli", &["files", "rules", "faults", "findings", "report", "scan", "hammer", "prove", "demo"]),

@@ -72,7 +72,8 @@ fn decorated(world: &World<'_>, function: FnRef) -> bool {
 fn standing(world: &World<'_>, flattener: &Flattener<'_>, candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
     let seen: HashSet<(FnRef, Key)> = candidates.iter().map(|(function, candidate)| (*function, key(candidate))).collect();
     let mut known: HashMap<(FnRef, Key), bool> = HashMap::new();
-    let mut stands = |function: FnRef, candidate: &Candidate| confirmed(world, flattener, &seen, &mut known, function, key(candidate));
+    let mut stands =
+        |function: FnRef, candidate: &Candidate| confirmed(world, flattener, &seen, &mut known, function, key(candidate));
     candidates.into_iter().filter(|(function, candidate)| stands(*function, candidate)).collect()
 }
 
@@ -82,20 +83,30 @@ fn key(candidate: &Candidate) -> Key {
     (candidate.rule, candidate.cause, candidate.work)
 }
 
-fn confirmed(world: &World<'_>, flattener: &Flattener<'_>, seen: &HashSet<(FnRef, Key)>, known: &mut HashMap<(FnRef, Key), bool>, function: FnRef, key: Key) -> bool {
+fn confirmed(
+    world: &World<'_>,
+    flattener: &Flattener<'_>,
+    seen: &HashSet<(FnRef, Key)>,
+    known: &mut HashMap<(FnRef, Key), bool>,
+    function: FnRef,
+    key: Key,
+) -> bool {
     if let Some(stands) = known.get(&(function, key)) {
         return *stands;
     }
     // A circle of callers confirms itself.
     known.insert((function, key), true);
-    let mut callers = world.reach.callers(function).filter(|caller| *caller != function && world.reach.serves(*caller)).peekable();
-    let stands = world.reach.entry(function).is_some() || callers.peek().is_none() || callers.any(|caller| {
-        if seen.contains(&(caller, key)) {
-            return confirmed(world, flattener, seen, known, caller, key);
-        }
-        // Written out too shortly, or not at all, in this caller: it says nothing against the fault.
-        !flattener.flat(caller).events.iter().any(|event| event.at == key.2)
-    });
+    let mut callers =
+        world.reach.callers(function).filter(|caller| *caller != function && world.reach.serves(*caller)).peekable();
+    let stands = world.reach.entry(function).is_some()
+        || callers.peek().is_none()
+        || callers.any(|caller| {
+            if seen.contains(&(caller, key)) {
+                return confirmed(world, flattener, seen, known, caller, key);
+            }
+            // Written out too shortly, or not at all, in this caller: it says nothing against the fault.
+            !flattener.flat(caller).events.iter().any(|event| event.at == key.2)
+        });
     known.insert((function, key), stands);
     stands
 }

@@ -275,7 +275,8 @@ fn named_limit(view: &View<'_>, change: &StateChange) -> bool {
 
 /// Words of amounts, not of how often: a quota that no time resets is a count.
 fn named_quota_only(view: &View<'_>, change: &StateChange) -> bool {
-    let timed = changes(view).iter().any(|other| other.place.same(&change.place) && is_time(view, &other.value)) || view.flat.conds.iter().any(|cond| is_time(view, &cond.value));
+    let timed = changes(view).iter().any(|other| other.place.same(&change.place) && is_time(view, &other.value))
+        || view.flat.conds.iter().any(|cond| is_time(view, &cond.value));
     let rate = |word: &str| LIMIT_WORDS.contains(&word) && !matches!(word, "quota" | "limit" | "limits" | "tokens" | "requests");
     !timed && !names(view, change).iter().flat_map(|name| words(name)).any(|word| rate(&word))
 }

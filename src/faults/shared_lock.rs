@@ -251,7 +251,8 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Vec<Candi
         let Some(read) = read else { continue };
         let freed = commands.iter().any(|other| other.kv.op == CommandKind::Delete && same_key(view, &other.kv.key, &set.kv.key));
         // A constant marks; anything else is a lock only where it is named or freed like one.
-        let marks = constant(view, &set.kv.value) && view.events().any(|(index, event)| index > read.index && effect(view, event).is_some() && event.kv().is_none());
+        let marks = constant(view, &set.kv.value)
+            && view.events().any(|(index, event)| index > read.index && effect(view, event).is_some() && event.kv().is_none());
         if !(marks || lock_value(view, &set.kv.value) && (freed || says_lock(view, set))) {
             continue;
         }

@@ -348,7 +348,8 @@ impl<'f, 't> Writer<'f, 't> {
         if self.stack.contains(&target) || around.hops.len() >= DEEPEST {
             return true;
         }
-        let all: Vec<(Option<Arc<str>>, Value)> = bound.into_iter().map(|value| (None, value)).chain(args.iter().cloned()).collect();
+        let all: Vec<(Option<Arc<str>>, Value)> =
+            bound.into_iter().map(|value| (None, value)).chain(args.iter().cloned()).collect();
         // A name stands for what its decorators made of it; a function given as a value is itself.
         if !matches!(callee, Value::Function(_))
             && let Some(wrapped) = self.wrapper(target)

@@ -653,7 +653,8 @@ impl Tree {
         let Value::Member(collection, _) = callee else { return Ty::Unknown };
         let same = |other: &Value| match (&**collection, other) {
             (Value::Member(left, field), Value::Member(right, other_field)) => {
-                matches!((&**left, &**right), (Value::This(_), Value::This(_))) && field == other_field || left == right && field == other_field
+                matches!((&**left, &**right), (Value::This(_), Value::This(_))) && field == other_field
+                    || left == right && field == other_field
             }
             (left, right) => left == right,
         };
