@@ -11,7 +11,7 @@ use lockcheck::rules::{Pack, RuleSet, Rulebook};
 use lockcheck::syntax;
 
 /// Packs of languages' own libraries, which have no fixture of their own yet.
-const BARE: &[&str] = &["stdlib", "std"];
+const BARE: &[&str] = &["stdlib"];
 
 /// What a fixture has to call.
 #[derive(Clone, Copy, PartialEq)]

@@ -24,6 +24,8 @@ pub struct Candidate {
     pub distance: usize,
     /// The chain of evidence.
     pub trace: Vec<(Role, Spot, String)>,
+    /// It stands whatever callers show: the work is not in the caller's hands.
+    pub stands: bool,
     /// The library whose words the cure uses.
     pub library: Option<String>,
 }
@@ -40,6 +42,7 @@ impl Candidate {
             work: work.at,
             distance: cause.hops.len().min(work.hops.len()),
             trace: vec![],
+            stands: false,
             library: None,
         }
     }

@@ -72,9 +72,8 @@ fn decorated(world: &World<'_>, function: FnRef) -> bool {
 fn standing(world: &World<'_>, flattener: &Flattener<'_>, candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
     let seen: HashSet<(FnRef, Key)> = candidates.iter().map(|(function, candidate)| (*function, key(candidate))).collect();
     let mut known: HashMap<(FnRef, Key), bool> = HashMap::new();
-    let mut stands =
-        |function: FnRef, candidate: &Candidate| confirmed(world, flattener, &seen, &mut known, function, key(candidate));
-    candidates.into_iter().filter(|(function, candidate)| stands(*function, candidate)).collect()
+    let mut stands = |function: FnRef, candidate: &Candidate| confirmed(world, flattener, &seen, &mut known, function, key(candidate));
+    candidates.into_iter().filter(|(function, candidate)| candidate.stands || stands(*function, candidate)).collect()
 }
 
 type Key = (&'static str, Spot, Spot);

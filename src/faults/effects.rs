@@ -59,11 +59,11 @@ pub fn reads(event: &FlatEvent) -> bool {
 }
 
 /// Whether doing it twice does no more than doing it once.
-pub fn idempotent(event: &FlatEvent) -> bool {
+pub fn idempotent(view: &View<'_>, event: &FlatEvent) -> bool {
     match &event.what {
         What::Statement(statement) => match statement.op {
             Op::Delete => true,
-            Op::Upsert => statement.sets.iter().all(|column| column.kind != ColumnKind::Relative),
+            Op::Upsert => !relative(statement) && !written_back(view, statement),
             _ => false,
         },
         What::Kv(kv) => kv.op == CommandKind::Delete || kv.op == CommandKind::Set && kv.ttl.is_some(),
@@ -86,9 +86,7 @@ pub fn decided(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
 fn in_itself(view: &View<'_>, event: &FlatEvent) -> bool {
     match &event.what {
         What::Statement(statement) => match statement.op {
-            Op::Upsert => !statement.sets.iter().any(|column| {
-                column.kind == ColumnKind::Equal && view.flat.depends(&column.value).iter().any(|at| reads(view.event(*at)))
-            }),
+            Op::Upsert => !written_back(view, statement),
             Op::Insert => statement.conflict || statement.subquery || has_unique_key(view, event),
             Op::Update => statement.conditional() || relative(statement),
             Op::Delete => true,
@@ -98,6 +96,14 @@ fn in_itself(view: &View<'_>, event: &FlatEvent) -> bool {
         What::Meant(meant) => meant.flag("idempotency"),
         _ => false,
     }
+}
+
+/// Whether it writes values that were worked out from a read.
+fn written_back(view: &View<'_>, statement: &crate::program::Statement) -> bool {
+    statement
+        .sets
+        .iter()
+        .any(|column| column.kind == ColumnKind::Equal && view.flat.depends(&column.value).iter().any(|at| reads(view.event(*at))))
 }
 
 /// Whether the database works out the new value itself.

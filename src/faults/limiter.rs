@@ -30,6 +30,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         let mut candidate = Candidate::new(view, rule, event, event, message.to_owned());
         candidate.hop(Role::State, event, "made here without a shared store");
         candidate.library = Some(meant.library.to_string());
+        candidate.stands = true;
         candidate = candidate.at_most(if meant.sure { Confidence::High } else { Confidence::Medium });
         found.push(candidate.at_most(if visible { Confidence::High } else { Confidence::Low }));
     }

@@ -19,7 +19,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
     let mut best: Vec<(StateTest, Candidate)> = vec![];
     for (index, event) in view.events() {
         let Some(sureness) = effect(view, event) else { continue };
-        if idempotent(event) || decided(view, index, event) {
+        if idempotent(view, event) || decided(view, index, event) {
             continue;
         }
         for test in tests_guarding(view, event) {

@@ -14,7 +14,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
             .events()
             .filter(|(index, event)| region.holds(*index, event))
             .filter_map(|(index, event)| Some((index, event, effect(view, event)?)))
-            .filter(|(index, event, _)| !idempotent(event) && !decided(view, *index, event))
+            .filter(|(index, event, _)| !idempotent(view, event) && !decided(view, *index, event))
             .collect();
         let Some((index, event, sureness)) = most_telling(view, region, &work) else { continue };
         let per_call = matches!(region.lifetime, Lifetime::Call);

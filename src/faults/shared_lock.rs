@@ -160,8 +160,11 @@ fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut
         .filter(|(index, event)| *index > taken.index && *index < release.index && event.kv().is_none())
         .find(|(_, event)| {
             let throws = matches!(&event.act, Act::Exit { kind: ExitKind::Throw, .. });
-            let works = effect(view, event).is_some() && event.caught.is_none();
-            throws || works
+            let fails = match view.world.tree.errors_are_values(event.origin.0.file) {
+                true => event.propagated,
+                false => effect(view, event).is_some() && event.caught.is_none(),
+            };
+            throws || fails
         });
     let Some((_, risk)) = risky else { return };
     let mut candidate = Candidate::new(

@@ -78,7 +78,7 @@ fn loops(view: &View<'_>, found: &mut Vec<Candidate>) {
             .iter()
             .filter(|(_, event)| event.in_loop.is_some())
             .filter_map(|(at, event)| Some((*at, *event, effect(view, event)?)))
-            .filter(|(at, event, _)| !idempotent(event) && !decided(view, *at, event))
+            .filter(|(at, event, _)| !idempotent(view, event) && !decided(view, *at, event))
             .max_by_key(|(at, _, sureness)| (*sureness, std::cmp::Reverse(*at)));
         if let Some((_, work, sureness)) = work {
             let mut candidate = candidate(view, start.at, work, &view.describe(work), sureness);
@@ -92,7 +92,7 @@ fn loops(view: &View<'_>, found: &mut Vec<Candidate>) {
 fn unclaimed<'v>(view: &View<'v>) -> Option<(u32, &'v FlatEvent, Sureness)> {
     view.events()
         .filter_map(|(index, event)| Some((index, event, effect(view, event)?)))
-        .filter(|(index, event, _)| !idempotent(event) && !decided(view, *index, event))
+        .filter(|(index, event, _)| !idempotent(view, event) && !decided(view, *index, event))
         .max_by_key(|(index, _, sureness)| (*sureness, std::cmp::Reverse(*index)))
 }
 
@@ -133,6 +133,7 @@ fn candidate(view: &View<'_>, start: Spot, work: &FlatEvent, what: &str, surenes
     candidate.cause = start;
     candidate.work = start;
     candidate.distance = 0;
+    candidate.stands = true;
     candidate.add(Role::Entry, start, "started in every copy".to_owned());
     candidate.hop(Role::Effect, work, what);
     candidate.at_most(match sureness {

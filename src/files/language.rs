@@ -37,6 +37,11 @@ impl Language {
         LANGUAGES.iter().find(|(_, known, _)| *known == name).map(|(language, _, _)| *language)
     }
 
+    /// Whether an error is a value that the caller looks at, not a jump out of the function.
+    pub fn errors_are_values(self) -> bool {
+        self == Language::Rust
+    }
+
     /// The language's name, as a rule pack's folder spells it.
     pub fn name(self) -> &'static str {
         LANGUAGES.iter().find(|(language, _, _)| *language == self).map_or("", |(_, name, _)| name)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::columns::{assignments, column, conditions, entity_columns};
 use super::flat::{Look, Presumed, What};
-use super::meaning::{Args, Meant, meaning_on};
+use super::meaning::{Args, Meant, meaning_on, receiver};
 use super::statement::{ColumnKind, Op, Statement, table_key};
 use super::{Ty, statements, store};
 use crate::facts::Value;
@@ -38,13 +38,6 @@ pub fn bind(look: &Look<'_>, site: &Site<'_>) -> What {
         return What::Statement(Arc::new(statement));
     }
     presume(look, &callee, &ty, site).map_or(What::Nothing, |presumed| What::Presumed(Arc::new(presumed)))
-}
-
-fn receiver(callee: &Value) -> Value {
-    match callee {
-        Value::Member(of, _) => (**of).clone(),
-        _ => Value::Unknown,
-    }
 }
 
 fn of_row(look: &Look<'_>, meant: Meant, site: &Site<'_>) -> What {

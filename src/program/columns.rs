@@ -270,9 +270,7 @@ fn relative_to(look: &Look<'_>, value: &Value, name: &str, depth: u32) -> bool {
     match value {
         Value::Op(_, pair) => pair.iter().any(|side| match side {
             Value::Member(base, column) => {
-                let model =
-                    matches!(**base, Value::Module(..) | Value::Global(_) | Value::Member(..)) && column_key(column) == key;
-                model && !matches!(look.tree.ty(base, 0), super::Ty::Instance(_))
+                named(base) && column_key(column) == key && !matches!(look.tree.ty(base, 0), super::Ty::Instance(_))
             }
             Value::Global(column) | Value::Module(_, column) => column_key(column) == key,
             other => relative_to(look, other, name, depth + 1),
@@ -302,7 +300,7 @@ fn relative_to(look: &Look<'_>, value: &Value, name: &str, depth: u32) -> bool {
                     | "concat"
             );
             raw && args.iter().any(|(_, arg)| match arg.text() {
-                Some(text) => same(&text) || arg.any(&|part| matches!(part, Value::Member(_, name) if column_key(name) == key)),
+                Some(text) => same(&text) || arg.any(&|part| matches!(part, Value::Member(table, name) if matches!(**table, Value::Module(..) | Value::Global(_)) && column_key(name) == key)),
                 None => relative_to(look, arg, name, depth + 1),
             }) || matches!(&callee, Value::Member(receiver, method) if matches!(&**method, "add" | "sub" | "saturating_sub") && column_name(look, receiver).is_some_and(|column| column_key(&column) == key))
         }

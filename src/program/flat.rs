@@ -97,6 +97,8 @@ pub struct FlatEvent {
     pub bound: Option<Arc<str>>,
     /// Nothing looks at its result.
     pub dropped: bool,
+    /// Its error leaves the function.
+    pub propagated: bool,
     /// It runs beside the caller: locks of the caller are not held.
     pub detached: bool,
     /// The function and event it comes from.

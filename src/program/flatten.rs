@@ -210,6 +210,7 @@ impl<'f, 't> Writer<'f, 't> {
             lives_to: 0,
             bound: event.bound.clone(),
             dropped: event.dropped,
+            propagated: event.propagated,
             detached: false,
             origin: (self.root, number),
             inlined: false,
@@ -498,6 +499,7 @@ impl<'f, 't> Writer<'f, 't> {
                 lives_to: 0,
                 bound: event.bound.clone(),
                 dropped: event.dropped,
+                propagated: event.propagated,
                 detached: event.detached || around.detached,
                 origin: event.origin,
                 inlined: event.inlined,
@@ -675,10 +677,16 @@ fn matters(event: &FlatEvent) -> bool {
 fn needs_binding(event: &FlatEvent, act: &Act) -> bool {
     match (&event.act, act) {
         (Act::Call { callee: before, args: args_before, .. }, Act::Call { callee, args, .. }) => {
-            let open = matches!(event.what, What::Nothing | What::Presumed(_))
-                || matches!(&event.what, What::Meant(meant) if !meant.sure || meant.part("body").is_some() || matches!(meant.is, Meaning::Acquire | Meaning::Sql | Meaning::Command))
-                || matches!(&event.what, What::Statement(statement) if !statement.sure)
-                || matches!(&event.what, What::Kv(kv) if !kv.sure);
+            let open = match &event.what {
+                What::Nothing | What::Presumed(_) => true,
+                What::Meant(meant) => {
+                    let follows = meant.part("body").is_some() || matches!(meant.is, Meaning::Acquire | Meaning::Sql | Meaning::Command);
+                    follows || !meant.sure && meant.is != Meaning::Build
+                }
+                What::Kv(kv) => !kv.sure,
+                // What a builder's steps said is known here and nowhere else.
+                What::Statement(_) => false,
+            };
             open && (before != callee || args_before != args)
         }
         _ => false,

@@ -49,11 +49,15 @@ impl Meant {
 
 /// What a call means; `None` when no pack knows it.
 pub fn meaning(tree: &Tree, callee: &Value, args: &Args, file: u32) -> Option<Meant> {
-    let receiver = match callee {
+    meaning_on(tree, callee, &receiver(callee), args, file)
+}
+
+/// What a method is called on; a value that is called as a function is its own receiver.
+pub(super) fn receiver(callee: &Value) -> Value {
+    match callee {
         Value::Member(of, _) => (**of).clone(),
-        _ => Value::Unknown,
-    };
-    meaning_on(tree, callee, &receiver, args, file)
+        other => other.clone(),
+    }
 }
 
 /// The same, where the parts of the meaning are to speak of `receiver`, not of the callee's own.

@@ -83,6 +83,11 @@ impl Tree {
         self.book.packs.get(&language).unwrap_or(&NONE)
     }
 
+    /// Whether an error in a file's code is a value, not a jump out of the function.
+    pub fn errors_are_values(&self, file: u32) -> bool {
+        self.files.get(file as usize).is_some_and(|facts| facts.unit.language.errors_are_values())
+    }
+
     /// All functions.
     pub fn all_functions(&self) -> impl Iterator<Item = FnRef> + '_ {
         self.files.iter().flat_map(|facts| (0..facts.functions.len()).map(|func| FnRef { file: facts.file, func: func as u32 }))
@@ -399,18 +404,20 @@ impl Tree {
                 return ty;
             }
         }
+        // What a base gives is of the class it is reached from, not of the one in between.
+        let model = if let Ty::Instance(class) | Ty::Class(class) = of { *class } else { at };
         for base in &class.bases {
             let found = match self.declared_at(base, own, depth + 1) {
                 Ty::Instance(base) if base != at => self.class_member(base, of, name, depth + 1),
                 Ty::Lib { path, sure, .. } => match self.packs(at.file).type_of_base(path.trim_end_matches("()")) {
                     Some(id) => self.member_at(
-                        &Ty::Lib { path: id.clone(), of: Arc::from([Ty::Class(at)]), sure },
+                        &Ty::Lib { path: id.clone(), of: Arc::from([Ty::Class(model)]), sure },
                         name,
                         at.file,
                         depth + 1,
                     ),
                     None if self.packs(at.file).knows(&path) => {
-                        self.member_at(&Ty::Lib { path, of: Arc::from([Ty::Class(at)]), sure }, name, at.file, depth + 1)
+                        self.member_at(&Ty::Lib { path, of: Arc::from([Ty::Class(model)]), sure }, name, at.file, depth + 1)
                     }
                     None => Ty::Unknown,
                 },
