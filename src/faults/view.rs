@@ -7,7 +7,6 @@ use crate::facts::{FnRef, Value};
 use crate::program::{
     Flat, FlatEvent, Instances, Lifetime, Made, Place, Reach, Schema, Spot, Tree, What, lifetime, made_of, place_of,
 };
-use crate::rules::TypeKind;
 
 /// Everything about the tree.
 pub struct World<'t> {
@@ -69,11 +68,6 @@ impl<'t> View<'t> {
     /// What a piece of state is made of.
     pub fn made(&self, place: &Place) -> Made {
         made_of(self.world.tree, self.flat, place)
-    }
-
-    /// Whether a place is a container or cell of state, not a client, a lock or a service.
-    pub fn is_state(&self, place: &Place) -> bool {
-        matches!(self.made(place).kind, TypeKind::State)
     }
 
     /// Events any guard of `event` depends on.
