@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use clap::{Args, Command, FromArgMatches};
 use serde::Deserialize;
 
-use super::{Variant, service, write_sources};
+use super::{Variant, write_sources};
 use crate::findings::Report;
 use crate::hammer::{self, Verdict, cli::HammerArgs};
 use crate::report;
@@ -117,7 +117,6 @@ impl Bench {
         (text.write)(&report, out)?;
 
         let database = self.folder.join(format!("{}.db", variant.name()));
-        service::create_database(&database)?;
         let words = hammer_words(&copy_command(variant, &database)?, &self.folder);
         let run = format!("lockcheck demo-copy --variant {} ...", variant.name());
         writeln!(out, "\n{DIM}$ lockcheck hammer --run '{run}' --copies 3 --path /redeem --requests 50 ...{DIM:#}")?;
