@@ -11,8 +11,8 @@ use crate::facts::{FileFacts, facts};
 use crate::faults::{self, Copies, Finding, World};
 use crate::files::{Language, Source, Tree, WalkOptions, read_tree};
 use crate::findings::{Remark, Report, Selection, Stats, Suppressions, settle};
-use crate::program::{self, Flattener, Instances, Reach, Schema};
-use crate::rules::{Catalogue, RuleSet, Rulebook};
+use crate::program::{self, Flattener, Instances, Schema};
+use crate::rules::{Catalogue, FileRole, RuleSet, Rulebook};
 use crate::syntax::Unit;
 
 use parsed::{Parsed, deep_threads, parse_all};
@@ -58,6 +58,9 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
 
     progress(Progress { stage: "reading", done: 0, total: 0 });
     let mut tree = read_tree(&options.root, WalkOptions { follow_links: options.follow_links })?;
+    // Tests serve nobody.
+    let files = tree.sources.len() + tree.documents.len();
+    tree.sources.retain(|source| book.reach.role(&source.path, std::iter::empty()) != FileRole::Test);
     let (parsed, remarks, found) = deep_threads()?.install(|| {
         let units = parse_all(&tree.sources, progress);
         tree.gaps.extend(units.iter().flat_map(|parsed| parsed.gaps().iter().cloned()));
@@ -79,7 +82,7 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
         prefix: prefix(&options.root),
         rules: catalogue.named_by(settled.findings.iter().map(|finding| finding.rule.as_str())),
         stats: Stats {
-            files: tree.sources.len() + tree.documents.len(),
+            files,
             parsed,
             bytes: bytes(&tree),
             seconds: started.elapsed().as_secs_f64(),
@@ -103,7 +106,6 @@ fn find_faults(tree: &Tree, units: Vec<Parsed>, book: Rulebook, catalogue: &Cata
     let flattener = Flattener::new(&program);
     let world = World {
         tree: &program,
-        reach: &Reach::new(&program, &flattener),
         schema: &Schema::read(tree.sources.iter().filter(|source| source.language == Language::Sql)),
         instances: &Instances::new(&program),
         pooled_by_transaction: tree.documents.iter().any(|document| pools_by_transaction(&document.text)),

@@ -26,6 +26,8 @@ pub struct Candidate {
     pub trace: Vec<(Role, Spot, String)>,
     /// It stands whatever callers show: the work is not in the caller's hands.
     pub stands: bool,
+    /// In a job's body another rule says it.
+    pub outside_jobs: bool,
     /// The library whose words the cure uses.
     pub library: Option<String>,
 }
@@ -43,6 +45,7 @@ impl Candidate {
             distance: cause.hops.len().min(work.hops.len()),
             trace: vec![],
             stands: false,
+            outside_jobs: false,
             library: None,
         }
     }

@@ -128,8 +128,7 @@ fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> 
 
 fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
     let statement = &write.statement;
-    let in_job = view.world.reach.entry(view.root()).is_some_and(|entry| entry.kind == "job") || write.event.detached;
-    if statement.op != Op::Update || statement.conditional() || !same_table(read, write, view) || in_job {
+    if statement.op != Op::Update || statement.conditional() || !same_table(read, write, view) || write.event.detached {
         return None;
     }
     let tested: Vec<String> = write
@@ -155,7 +154,9 @@ fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Ca
         table(write, read),
         column.name
     );
-    Some(candidate(view, "unconditional-claim", read, write, message, "found free here"))
+    let mut found = candidate(view, "unconditional-claim", read, write, message, "found free here");
+    found.outside_jobs = true;
+    Some(found)
 }
 
 /// Columns every write sets.

@@ -10,10 +10,10 @@ use super::{Confidence, Finding, Hop, Place, Role};
 use super::{
     data, host_lock, limiter, process_counter, process_guard, process_lock, refresh_stampede, shared_lock, unleased_job,
 };
-use crate::facts::FnRef;
+use crate::facts::{Act, FnRef};
 use crate::files::Source;
-use crate::program::{Flattener, Spot};
-use crate::rules::Catalogue;
+use crate::program::{Flat, FlatEvent, Flattener, Links, Reach, Spot, What, links, roles};
+use crate::rules::{Catalogue, FileRole};
 
 /// How many copies the user says there are; `Some(1)` silences the faults that only a second copy makes.
 pub type Copies = Option<u32>;
@@ -26,41 +26,60 @@ pub fn detect(
     catalogue: &Catalogue,
     copies: Copies,
 ) -> Vec<Finding> {
-    let functions: Vec<FnRef> = world.tree.all_functions().filter(|function| world.reach.serves(*function)).collect();
-    let candidates: Vec<(FnRef, Candidate)> = functions
+    let roles = roles(world.tree);
+    let functions: Vec<FnRef> = world.tree.all_functions().collect();
+    let seen: Vec<(FnRef, Links, Vec<Candidate>)> = functions
         .par_iter()
-        .flat_map_iter(|function| {
+        .map(|function| {
             let flat = flattener.flat(*function);
-            let mut found = vec![];
-            if flat.events.iter().any(|event| {
-                !matches!(event.what, crate::program::What::Nothing)
-                    || matches!(event.act, crate::facts::Act::Write { .. } | crate::facts::Act::Enter { .. })
-            }) || decorated(world, *function)
-            {
-                let view = View::new(world, &flat);
-                process_lock::detect(&view, &mut found);
-                process_guard::detect(&view, &mut found);
-                process_counter::detect(&view, &mut found);
-                limiter::detect(&view, &mut found);
-                unleased_job::detect(&view, flattener, &mut found);
-                shared_lock::detect(&view, &mut found);
-                host_lock::detect(&view, &mut found);
-                refresh_stampede::detect(&view, &mut found);
-                data::detect(&view, &mut found);
-            }
-            found.into_iter().map(|candidate| (*function, candidate)).collect::<Vec<_>>()
+            let links = links(world.tree, &flat);
+            let service = roles.get(function.file as usize) == Some(&FileRole::Service);
+            (*function, links, if service { candidates(world, flattener, &flat) } else { vec![] })
         })
         .collect();
+    let mut found: Vec<(FnRef, Candidate)> = vec![];
+    let reach = Reach::new(
+        world.tree,
+        seen.into_iter().map(|(function, links, candidates)| {
+            found.extend(candidates.into_iter().map(|candidate| (function, candidate)));
+            (function, links)
+        }),
+    );
+    found.retain(|(function, candidate)| {
+        let in_job = reach.entry(*function).is_some_and(|entry| entry.kind == "job");
+        reach.serves(*function) && !(candidate.outside_jobs && in_job)
+    });
     let single = copies == Some(1);
-    let candidates = standing(world, flattener, candidates);
-    nearest(candidates)
+    let found = standing(&reach, flattener, found);
+    nearest(found)
         .into_iter()
         .filter(|(_, candidate)| {
             let family = catalogue.get(candidate.rule).map(|rule| rule.family.as_str());
             !single || !matches!(family, Some("memory" | "job"))
         })
-        .map(|(function, candidate)| finding(world, sources, catalogue, function, candidate))
+        .map(|(function, candidate)| finding(world, &reach, sources, catalogue, function, candidate))
         .collect()
+}
+
+/// What the detectors see in one function.
+fn candidates(world: &World<'_>, flattener: &Flattener<'_>, flat: &Flat) -> Vec<Candidate> {
+    let mut found = vec![];
+    let speaks =
+        |event: &FlatEvent| !matches!(event.what, What::Nothing) || matches!(event.act, Act::Write { .. } | Act::Enter { .. });
+    if !flat.events.iter().any(speaks) && !decorated(world, flat.root) {
+        return found;
+    }
+    let view = View::new(world, flat);
+    process_lock::detect(&view, &mut found);
+    process_guard::detect(&view, &mut found);
+    process_counter::detect(&view, &mut found);
+    limiter::detect(&view, &mut found);
+    unleased_job::detect(&view, flattener, &mut found);
+    shared_lock::detect(&view, &mut found);
+    host_lock::detect(&view, &mut found);
+    refresh_stampede::detect(&view, &mut found);
+    data::detect(&view, &mut found);
+    found
 }
 
 fn decorated(world: &World<'_>, function: FnRef) -> bool {
@@ -69,10 +88,11 @@ fn decorated(world: &World<'_>, function: FnRef) -> bool {
 
 /// Leaves out faults that no caller confirms: a caller may hold the lock, or have made the decision, that the function
 /// itself does not show. A function that is entered from outside, or that nobody calls, answers for itself.
-fn standing(world: &World<'_>, flattener: &Flattener<'_>, candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
+fn standing(reach: &Reach, flattener: &Flattener<'_>, candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
     let seen: HashSet<(FnRef, Key)> = candidates.iter().map(|(function, candidate)| (*function, key(candidate))).collect();
     let mut known: HashMap<(FnRef, Key), bool> = HashMap::new();
-    let mut stands = |function: FnRef, candidate: &Candidate| confirmed(world, flattener, &seen, &mut known, function, key(candidate));
+    let mut stands =
+        |function: FnRef, candidate: &Candidate| confirmed(reach, flattener, &seen, &mut known, function, key(candidate));
     candidates.into_iter().filter(|(function, candidate)| candidate.stands || stands(*function, candidate)).collect()
 }
 
@@ -83,7 +103,7 @@ fn key(candidate: &Candidate) -> Key {
 }
 
 fn confirmed(
-    world: &World<'_>,
+    reach: &Reach,
     flattener: &Flattener<'_>,
     seen: &HashSet<(FnRef, Key)>,
     known: &mut HashMap<(FnRef, Key), bool>,
@@ -95,13 +115,12 @@ fn confirmed(
     }
     // A circle of callers confirms itself.
     known.insert((function, key), true);
-    let mut callers =
-        world.reach.callers(function).filter(|caller| *caller != function && world.reach.serves(*caller)).peekable();
-    let stands = world.reach.entry(function).is_some()
+    let mut callers = reach.callers(function).filter(|caller| *caller != function && reach.serves(*caller)).peekable();
+    let stands = reach.entry(function).is_some()
         || callers.peek().is_none()
         || callers.any(|caller| {
             if seen.contains(&(caller, key)) {
-                return confirmed(world, flattener, seen, known, caller, key);
+                return confirmed(reach, flattener, seen, known, caller, key);
             }
             // Written out too shortly, or not at all, in this caller: it says nothing against the fault.
             !flattener.flat(caller).events.iter().any(|event| event.at == key.2)
@@ -142,10 +161,17 @@ fn nearest(candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
     kept
 }
 
-fn finding(world: &World<'_>, sources: &[&Source], catalogue: &Catalogue, function: FnRef, candidate: Candidate) -> Finding {
+fn finding(
+    world: &World<'_>,
+    reach: &Reach,
+    sources: &[&Source],
+    catalogue: &Catalogue,
+    function: FnRef,
+    candidate: Candidate,
+) -> Finding {
     let place = |spot: Spot| place(sources, spot);
     let mut trace: Vec<Hop> = vec![];
-    if let Some((entry, way)) = world.reach.way_in(function)
+    if let Some((entry, way)) = reach.way_in(function)
         && !candidate.trace.iter().any(|(role, _, _)| *role == Role::Entry)
     {
         trace.push(Hop { at: place(entry.at), role: Role::Entry, note: entry_note(&entry.kind).to_owned() });

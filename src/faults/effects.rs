@@ -100,10 +100,9 @@ fn in_itself(view: &View<'_>, event: &FlatEvent) -> bool {
 
 /// Whether it writes values that were worked out from a read.
 fn written_back(view: &View<'_>, statement: &crate::program::Statement) -> bool {
-    statement
-        .sets
-        .iter()
-        .any(|column| column.kind == ColumnKind::Equal && view.flat.depends(&column.value).iter().any(|at| reads(view.event(*at))))
+    statement.sets.iter().any(|column| {
+        column.kind == ColumnKind::Equal && view.flat.depends(&column.value).iter().any(|at| reads(view.event(*at)))
+    })
 }
 
 /// Whether the database works out the new value itself.

@@ -16,7 +16,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         let one_flight = view.regions.iter().any(|region| region.holds(index, event))
             || !tests_guarding(view, event).is_empty()
             || kept_in_flight(view, index);
-        if one_flight || super::unleased_job::is_job(view, view.root()) {
+        if one_flight {
             continue;
         }
         let Some(cond) = event
@@ -37,6 +37,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         );
         candidate.add(Role::Check, cond.at, "found expired here".to_owned());
         candidate.hop(Role::Effect, event, what);
+        candidate.outside_jobs = true;
         found.push(candidate.at_most(Confidence::Medium));
     }
 }

@@ -90,8 +90,8 @@ pub fn tests_guarding(view: &View<'_>, event: &FlatEvent) -> Vec<StateTest> {
     for guard in &event.guards {
         let Some(cond) = view.flat.conds.get(guard.cond as usize) else { continue };
         tests.extend(tests_in(view, &cond.value, cond.at));
-        for index in view.flat.depends(&cond.value) {
-            let asked = view.event(index);
+        for index in view.cond_depends(guard.cond).iter() {
+            let asked = view.event(*index);
             // A predicate of the project's own: what decided its answer.
             for (value, guards) in &asked.returns {
                 tests.extend(tests_in(view, value, asked.at));

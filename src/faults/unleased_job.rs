@@ -4,7 +4,7 @@ use super::candidate::Candidate;
 use super::effects::{Sureness, decided, effect, idempotent};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::{FnRef, Value};
+use crate::facts::Value;
 use crate::program::{Flat, FlatEvent, Flattener, Spot, decorator, functions_in};
 use crate::rules::{Meaning, words};
 
@@ -103,8 +103,8 @@ fn gated(view: &View<'_>, event: &FlatEvent) -> bool {
         let Some(cond) = view.flat.conds.get(guard.cond as usize) else { return false };
         let mut names: Vec<String> = vec![];
         collect(view, &cond.value, &mut names);
-        for index in view.flat.depends(&cond.value) {
-            if let Some((callee, args)) = view.event(index).call() {
+        for index in view.cond_depends(guard.cond).iter() {
+            if let Some((callee, args)) = view.event(*index).call() {
                 collect(view, callee, &mut names);
                 args.iter().for_each(|(_, value)| collect(view, value, &mut names));
             }
@@ -141,9 +141,4 @@ fn candidate(view: &View<'_>, start: Spot, work: &FlatEvent, what: &str, surenes
         Sureness::Presumed => Confidence::Medium,
         Sureness::Opaque => Confidence::Low,
     })
-}
-
-/// Whether a function is the body of a job, so that what guards it is a job's matter.
-pub(super) fn is_job(view: &View<'_>, function: FnRef) -> bool {
-    view.world.reach.entry(function).is_some_and(|entry| entry.kind == "job")
 }

@@ -1,19 +1,17 @@
 //! What detectors see: a function written out, with everything they may ask about the tree around it.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use super::regions::{Region, regions};
 use crate::facts::{FnRef, Value};
-use crate::program::{
-    Flat, FlatEvent, Instances, Lifetime, Made, Place, Reach, Schema, Spot, Tree, What, lifetime, made_of, place_of,
-};
+use crate::program::{Flat, FlatEvent, Instances, Lifetime, Made, Place, Schema, Spot, Tree, What, lifetime, made_of, place_of};
 
 /// Everything about the tree.
 pub struct World<'t> {
     /// The linked tree.
     pub tree: &'t Tree,
-    /// From where functions are reached.
-    pub reach: &'t Reach,
     /// Unique keys.
     pub schema: &'t Schema,
     /// How long instances live.
@@ -30,12 +28,13 @@ pub struct View<'t> {
     pub flat: &'t Flat,
     /// Locks held, and over which events.
     pub regions: Vec<Region>,
+    conds: RefCell<HashMap<u32, Rc<HashSet<u32>>>>,
 }
 
 impl<'t> View<'t> {
     /// A view of a function.
     pub fn new(world: &'t World<'t>, flat: &'t Flat) -> View<'t> {
-        let mut view = View { world, flat, regions: vec![] };
+        let mut view = View { world, flat, regions: vec![], conds: RefCell::default() };
         view.regions = regions(&view);
         view
     }
@@ -70,9 +69,21 @@ impl<'t> View<'t> {
         made_of(self.world.tree, self.flat, place)
     }
 
+    /// Events a condition depends on.
+    pub fn cond_depends(&self, cond: u32) -> Rc<HashSet<u32>> {
+        if let Some(known) = self.conds.borrow().get(&cond) {
+            return known.clone();
+        }
+        let found: HashSet<u32> =
+            self.flat.conds.get(cond as usize).map(|cond| self.flat.depends(&cond.value)).unwrap_or_default();
+        let found = Rc::new(found);
+        self.conds.borrow_mut().insert(cond, found.clone());
+        found
+    }
+
     /// Events any guard of `event` depends on.
     pub fn decided_by(&self, event: &FlatEvent) -> HashSet<u32> {
-        self.flat.decided_by(event)
+        event.guards.iter().flat_map(|guard| self.cond_depends(guard.cond).iter().copied().collect::<Vec<_>>()).collect()
     }
 
     /// The function itself.

@@ -56,6 +56,34 @@ pub enum What {
     Presumed(Arc<Presumed>),
 }
 
+impl What {
+    /// The same meaning, with every value in it replaced.
+    pub fn map(&self, value: &dyn Fn(&Value) -> Value) -> What {
+        match self {
+            What::Meant(meant) => {
+                let mut meant = (**meant).clone();
+                meant.receiver = value(&meant.receiver);
+                meant.parts.iter_mut().for_each(|(_, part)| *part = value(part));
+                What::Meant(Arc::new(meant))
+            }
+            What::Statement(statement) => {
+                let mut statement = (**statement).clone();
+                statement.sets.iter_mut().chain(&mut statement.wheres).for_each(|column| column.value = value(&column.value));
+                statement.entity = statement.entity.as_ref().map(value);
+                What::Statement(Arc::new(statement))
+            }
+            What::Kv(kv) => {
+                let mut kv = (**kv).clone();
+                kv.key = value(&kv.key);
+                kv.value = value(&kv.value);
+                kv.ttl = kv.ttl.as_ref().map(value);
+                What::Kv(Arc::new(kv))
+            }
+            other => other.clone(),
+        }
+    }
+}
+
 /// A call taken by its name.
 #[derive(Debug, Clone)]
 pub struct Presumed {

@@ -6,17 +6,16 @@ use std::sync::{Arc, Mutex};
 
 use super::bind::{Site, bind, chain};
 use super::flat::{Flat, FlatCond, FlatEvent, Look, Spot, What, plain};
+use super::hand::hand_over;
 use super::{Tree, Ty};
 use crate::facts::{Act, Event, FnRef, Guard, Value};
 use crate::rules::Meaning;
 use crate::syntax::ExitKind;
 
 /// Calls are followed this deep.
-const DEEPEST: usize = 10;
+const DEEPEST: usize = 8;
 /// A flat function keeps at most this many events; what lies behind is not seen.
-const LONGEST: usize = 1500;
-/// A callee hands at most this many events to its caller.
-const HANDED: usize = 160;
+const LONGEST: usize = 800;
 
 /// Flat functions, made once each.
 pub struct Flattener<'t> {
@@ -30,23 +29,27 @@ impl<'t> Flattener<'t> {
         Flattener { tree, made: (0..64).map(|_| Mutex::default()).collect() }
     }
 
-    /// A function, written out.
-    pub fn flat(&self, function: FnRef) -> Arc<Flat> {
-        self.flat_under(function, &mut vec![])
+    /// A function, written out in full. Made anew for each call: it is large.
+    pub fn flat(&self, function: FnRef) -> Flat {
+        self.written(function, &mut vec![])
     }
 
-    fn flat_under(&self, function: FnRef, stack: &mut Vec<FnRef>) -> Arc<Flat> {
+    fn written(&self, function: FnRef, stack: &mut Vec<FnRef>) -> Flat {
+        stack.push(function);
+        let mut writer = Writer::new(self, function, stack);
+        writer.run();
+        let flat = Flat { root: function, events: writer.events, conds: writer.conds, returns: writer.returns };
+        stack.pop();
+        flat
+    }
+
+    /// What a function shows its callers. Made once.
+    fn handed(&self, function: FnRef, stack: &mut Vec<FnRef>) -> Arc<Flat> {
         let shard = &self.made[(function.file as usize * 31 + function.func as usize) % self.made.len()];
         if let Some(flat) = shard.lock().ok().and_then(|made| made.get(&function).cloned()) {
             return flat;
         }
-        stack.push(function);
-        let mut writer = Writer::new(self, function, stack);
-        writer.run();
-        let (events, conds, returns) = (writer.events, writer.conds, writer.returns);
-        let flat = Arc::new(Flat { root: function, events, conds, returns });
-        stack.pop();
-        // A function met again while it was being written out was left out of itself: only complete ones are kept.
+        let flat = Arc::new(hand_over(self.written(function, stack)));
         if let Ok(mut made) = shard.lock() {
             made.insert(function, flat.clone());
         }
@@ -356,12 +359,12 @@ impl<'f, 't> Writer<'f, 't> {
             && let Some(wrapped) = self.wrapper(target)
             && !self.stack.contains(&wrapped.wrapper)
         {
-            let flat = self.flattener.flat_under(wrapped.wrapper, self.stack);
+            let flat = self.flattener.handed(wrapped.wrapper, self.stack);
             let wraps = Some((wrapped.decorator, target));
             self.copy(&flat, &Subst { wraps, ..Subst::new(self, wrapped.wrapper, receiver, &all) }, &around, result_of);
             return true;
         }
-        let flat = self.flattener.flat_under(target, self.stack);
+        let flat = self.flattener.handed(target, self.stack);
         self.copy(&flat, &Subst::new(self, target, receiver, &all), &around, result_of);
         true
     }
@@ -447,8 +450,6 @@ impl<'f, 't> Writer<'f, 't> {
         let target = subst.target;
         let first_cond = self.conds.len() as u32;
         let mut map: Vec<Option<Value>> = vec![None; flat.events.len()];
-        let matter: Vec<bool> = flat.events.iter().map(matters).collect();
-        let mut handed = 0;
         let mut pending: Vec<(usize, u32)> = vec![];
         let yields = flat
             .events
@@ -467,11 +468,10 @@ impl<'f, 't> Writer<'f, 't> {
             if generator_with == Some(number) {
                 tail_from = Some(self.events.len());
             }
-            if !matter[number] || handed >= HANDED || self.events.len() >= LONGEST {
-                map[number] = Some(self.residue(subst, event, &map));
+            if self.events.len() >= LONGEST {
+                map[number] = Some(Value::Unknown);
                 continue;
             }
-            handed += 1;
             let index = self.events.len() as u32;
             map[number] = Some(Value::Flat(index));
             let act = subst.act(&event.act, &map, self);
@@ -489,7 +489,7 @@ impl<'f, 't> Writer<'f, 't> {
                 at: event.at,
                 hops: hops.clone().into(),
                 act,
-                what: self.what_of(subst, event, &map),
+                what: event.what.map(&|value| subst.value(value, &map, self)),
                 guards: guards.clone(),
                 within: within.clone(),
                 in_loop: event.in_loop.or(around.in_loop),
@@ -572,50 +572,6 @@ impl<'f, 't> Writer<'f, 't> {
             && self.tree.facts(function).is_some_and(|facts| facts.events.iter().any(|event| event.within.contains(&number)))
     }
 
-    /// What is left of an event that is not copied: what its result depends on.
-    fn residue(&self, subst: &Subst<'_, '_>, event: &FlatEvent, map: &[Option<Value>]) -> Value {
-        match &event.returns[..] {
-            [(value, _)] => return subst.value(value, map, self),
-            [] => {}
-            several => {
-                return Value::one_of(several.iter().map(|(value, _)| subst.value(value, map, self)));
-            }
-        }
-        let Some((callee, args)) = event.call() else { return Value::Unknown };
-        let mut parts: Vec<Value> = vec![];
-        if let Value::Member(receiver, _) = callee {
-            parts.push(subst.value(receiver, map, self));
-        }
-        parts.extend(args.iter().take(4).map(|(_, value)| subst.value(value, map, self)));
-        Value::Mix(parts.into()).bounded()
-    }
-
-    fn what_of(&self, subst: &Subst<'_, '_>, event: &FlatEvent, map: &[Option<Value>]) -> What {
-        let value = |value: &Value| subst.value(value, map, self);
-        match &event.what {
-            What::Meant(meant) => {
-                let mut meant = (**meant).clone();
-                meant.receiver = value(&meant.receiver);
-                meant.parts.iter_mut().for_each(|(_, part)| *part = value(part));
-                What::Meant(Arc::new(meant))
-            }
-            What::Statement(statement) => {
-                let mut statement = (**statement).clone();
-                statement.sets.iter_mut().chain(&mut statement.wheres).for_each(|column| column.value = value(&column.value));
-                statement.entity = statement.entity.as_ref().map(value);
-                What::Statement(Arc::new(statement))
-            }
-            What::Kv(kv) => {
-                let mut kv = (**kv).clone();
-                kv.key = value(&kv.key);
-                kv.value = value(&kv.value);
-                kv.ttl = kv.ttl.as_ref().map(value);
-                What::Kv(Arc::new(kv))
-            }
-            other => other.clone(),
-        }
-    }
-
     /// Builders' last steps become the statements they stand for.
     fn finish_chains(&mut self) {
         let mut consumed: HashSet<u32> = HashSet::new();
@@ -653,26 +609,6 @@ fn flat_index(value: &Value) -> Option<u32> {
     }
 }
 
-/// Whether a caller needs to see an event of its callee.
-fn matters(event: &FlatEvent) -> bool {
-    match (&event.what, &event.act) {
-        (What::Meant(meant), _) => !matches!(meant.is, Meaning::Pure),
-        (What::Statement(_) | What::Kv(_) | What::Presumed(_), _) => true,
-        (What::Nothing, Act::Write { place, .. } | Act::Delete { place }) => place.any(&|part| {
-            matches!(
-                part,
-                Value::Module(..) | Value::This(_) | Value::Captured(..) | Value::Global(_) | Value::Param(..) | Value::Flat(_)
-            )
-        }),
-        (What::Nothing, Act::Call { callee, .. }) => {
-            !event.inlined && (callee.any(&|part| matches!(part, Value::Param(..) | Value::This(_) | Value::Captured(..))))
-                || event.returns.len() > 1
-        }
-        (What::Nothing, Act::Enter { .. }) => true,
-        _ => false,
-    }
-}
-
 /// Whether the substitution may have made more of a call known.
 fn needs_binding(event: &FlatEvent, act: &Act) -> bool {
     match (&event.act, act) {
@@ -680,7 +616,8 @@ fn needs_binding(event: &FlatEvent, act: &Act) -> bool {
             let open = match &event.what {
                 What::Nothing | What::Presumed(_) => true,
                 What::Meant(meant) => {
-                    let follows = meant.part("body").is_some() || matches!(meant.is, Meaning::Acquire | Meaning::Sql | Meaning::Command);
+                    let follows =
+                        meant.part("body").is_some() || matches!(meant.is, Meaning::Acquire | Meaning::Sql | Meaning::Command);
                     follows || !meant.sure && meant.is != Meaning::Build
                 }
                 What::Kv(kv) => !kv.sure,

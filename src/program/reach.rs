@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use super::flat::{What, plain};
-use super::{Flattener, Spot, Tree, Ty, decorator};
+use super::flat::What;
+use super::{Flat, Spot, Tree, Ty, decorator};
 use crate::facts::{Act, FnRef, Value};
 use crate::rules::{FileRole, Meaning};
 
@@ -23,63 +23,64 @@ pub struct Reach {
     callers: HashMap<FnRef, Vec<(FnRef, Spot)>>,
 }
 
+/// What one function says of reach: what it registers and what it calls.
+#[derive(Debug, Default)]
+pub struct Links {
+    entries: Vec<(FnRef, Entry)>,
+    calls: Vec<(FnRef, Spot)>,
+}
+
+/// What a function registers and calls.
+pub fn links(tree: &Tree, flat: &Flat) -> Links {
+    let function = flat.root;
+    let mut links = Links::default();
+    for (value, span) in tree.facts(function).map(|facts| &facts.decorators[..]).unwrap_or_default() {
+        let Some(meant) = decorator(tree, value, function.file) else { continue };
+        let kind = match meant.is {
+            Meaning::Entry => meant.text("kind").unwrap_or_else(|| "http".to_owned()),
+            Meaning::Job => "job".to_owned(),
+            _ => continue,
+        };
+        links.entries.push((function, Entry { kind, at: Spot { file: function.file, span: *span } }));
+    }
+    for event in flat.events.iter().filter(|event| event.hops.is_empty()) {
+        let Act::Call { callee, args, .. } = &event.act else { continue };
+        if let What::Meant(meant) = &event.what
+            && matches!(meant.is, Meaning::Entry | Meaning::Job)
+        {
+            let job = meant.is == Meaning::Job;
+            let kind = if job { "job".to_owned() } else { meant.text("kind").unwrap_or_else(|| "http".to_owned()) };
+            let handlers = meant.part(if job { "body" } else { "handler" });
+            for handler in handlers.into_iter().flat_map(|value| functions_in(tree, &flat.plain(value), function.file)) {
+                links.entries.push((handler, Entry { kind: kind.clone(), at: event.at }));
+            }
+            continue;
+        }
+        if let Ty::Function(target) = tree.ty(&flat.plain(callee), function.file) {
+            links.calls.push((target, event.at));
+        }
+        for (_, value) in args {
+            if let Value::Function(target) = value {
+                links.calls.push((*target, event.at));
+            }
+        }
+    }
+    links
+}
+
 impl Reach {
-    /// Looks at every registration and call of the tree.
-    pub fn new(tree: &Tree, flattener: &Flattener<'_>) -> Reach {
-        let roles = tree
-            .files
-            .iter()
-            .zip(&tree.paths)
-            .map(|(facts, path)| tree.book.reach.role(path, facts.unit.imports.iter().map(|import| import.module.as_str())))
-            .collect();
-        let mut reach = Reach { roles, entries: HashMap::new(), callers: HashMap::new() };
-        for function in tree.all_functions() {
-            reach.decorators(tree, function);
-            reach.calls(tree, flattener, function);
+    /// The reach of a whole tree, from what its functions say.
+    pub fn new(tree: &Tree, links: impl IntoIterator<Item = (FnRef, Links)>) -> Reach {
+        let mut reach = Reach { roles: roles(tree), entries: HashMap::new(), callers: HashMap::new() };
+        for (function, links) in links {
+            for (handler, entry) in links.entries {
+                reach.entries.entry(handler).or_insert(entry);
+            }
+            for (target, at) in links.calls {
+                reach.callers.entry(target).or_default().push((function, at));
+            }
         }
         reach
-    }
-
-    fn decorators(&mut self, tree: &Tree, function: FnRef) {
-        let Some(facts) = tree.facts(function) else { return };
-        for (value, span) in &facts.decorators {
-            let Some(meant) = decorator(tree, value, function.file) else { continue };
-            let kind = match meant.is {
-                Meaning::Entry => meant.text("kind").unwrap_or_else(|| "http".to_owned()),
-                Meaning::Job => "job".to_owned(),
-                _ => continue,
-            };
-            self.entries.entry(function).or_insert(Entry { kind, at: Spot { file: function.file, span: *span } });
-        }
-    }
-
-    fn calls(&mut self, tree: &Tree, flattener: &Flattener<'_>, function: FnRef) {
-        let flat = flattener.flat(function);
-        for event in flat.events.iter().filter(|event| event.hops.is_empty()) {
-            let Act::Call { callee, args, .. } = &event.act else { continue };
-            if let What::Meant(meant) = &event.what
-                && matches!(meant.is, Meaning::Entry | Meaning::Job)
-            {
-                let kind = if meant.is == Meaning::Job {
-                    "job".to_owned()
-                } else {
-                    meant.text("kind").unwrap_or_else(|| "http".to_owned())
-                };
-                let handlers = meant.part(if meant.is == Meaning::Job { "body" } else { "handler" });
-                for handler in handlers.into_iter().flat_map(|value| functions_in(tree, value, function.file)) {
-                    self.entries.entry(handler).or_insert(Entry { kind: kind.clone(), at: event.at });
-                }
-                continue;
-            }
-            if let Ty::Function(target) = tree.ty(&plain(&flat.events, callee), function.file) {
-                self.callers.entry(target).or_default().push((function, event.at));
-            }
-            for (_, value) in args {
-                if let Value::Function(target) = value {
-                    self.callers.entry(*target).or_default().push((function, event.at));
-                }
-            }
-        }
     }
 
     /// What kind of code a file is.
@@ -130,6 +131,15 @@ impl Reach {
             None => true,
         }
     }
+}
+
+/// What kind of code each file is.
+pub fn roles(tree: &Tree) -> Vec<FileRole> {
+    tree.files
+        .iter()
+        .zip(&tree.paths)
+        .map(|(facts, path)| tree.book.reach.role(path, facts.unit.imports.iter().map(|import| import.module.as_str())))
+        .collect()
 }
 
 /// The functions a value names, alone or in a list.

@@ -1,0 +1,193 @@
+//! What a function shows its callers: the events that can matter to them, each kind in bounded number, so that the size of
+//! a program written out stays in proportion to its source.
+
+use super::flat::{Flat, FlatCond, FlatEvent, What};
+use crate::facts::{Act, Guard, Value};
+use crate::rules::Meaning;
+
+/// How many events of each kind are handed over.
+const BUDGET: &[(Kind, usize)] =
+    &[(Kind::Deciding, 48), (Kind::Effect, 6), (Kind::Read, 4), (Kind::Open, 10), (Kind::Write, 14), (Kind::Other, 10)];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Locks, state, statements, commands of a store.
+    Deciding,
+    /// Outside work.
+    Effect,
+    /// Reads presumed by their names.
+    Read,
+    /// Calls that only a caller can make known.
+    Open,
+    /// Writes to variables and fields.
+    Write,
+    /// Waits, fresh values, regions.
+    Other,
+}
+
+/// The function as its callers see it.
+pub(super) fn hand_over(flat: Flat) -> Flat {
+    let mut left: Vec<(Kind, usize)> = BUDGET.to_vec();
+    let mut map: Vec<Value> = Vec::with_capacity(flat.events.len());
+    let mut kept: Vec<FlatEvent> = vec![];
+    for event in flat.events {
+        let room = kind(&event).and_then(|kind| left.iter_mut().find(|(known, room)| *known == kind && *room > 0));
+        match room {
+            Some((_, room)) => {
+                *room -= 1;
+                map.push(Value::Flat(kept.len() as u32));
+                kept.push(event);
+            }
+            None => {
+                let residue = residue(&event, &map);
+                map.push(residue);
+            }
+        }
+    }
+    let end = kept.len() as u32;
+    let conds: Vec<FlatCond> =
+        flat.conds.into_iter().map(|cond| FlatCond { value: renumbered(&cond.value, &map), at: cond.at }).collect();
+    for event in &mut kept {
+        renumber(event, &map, end);
+    }
+    let returns = flat.returns.into_iter().map(|(value, guards)| (renumbered(&value, &map), guards)).collect();
+    needed(Flat { root: flat.root, events: kept, conds, returns })
+}
+
+fn kind(event: &FlatEvent) -> Option<Kind> {
+    Some(match (&event.what, &event.act) {
+        (What::Meant(meant), _) => match meant.is {
+            Meaning::Pure | Meaning::Pass | Meaning::Build => return None,
+            Meaning::Effect | Meaning::Refresh => Kind::Effect,
+            Meaning::Sleep | Meaning::Fresh | Meaning::Calls => Kind::Other,
+            _ => Kind::Deciding,
+        },
+        (What::Statement(_) | What::Kv(_), _) => Kind::Deciding,
+        (What::Presumed(presumed), _) => {
+            if presumed.reads {
+                Kind::Read
+            } else {
+                Kind::Effect
+            }
+        }
+        (What::Nothing, Act::Write { place, .. } | Act::Delete { place }) => {
+            let lasting = place
+                .any(&|part| !matches!(part, Value::Text(_) | Value::Number(_) | Value::Unknown) && part.children().is_empty());
+            if lasting {
+                Kind::Write
+            } else {
+                return None;
+            }
+        }
+        (What::Nothing, Act::Call { callee, .. }) => {
+            let open =
+                !event.inlined && callee.any(&|part| matches!(part, Value::Param(..) | Value::This(_) | Value::Captured(..)));
+            if open || event.returns.len() > 1 {
+                Kind::Open
+            } else {
+                return None;
+            }
+        }
+        (What::Nothing, Act::Enter { .. }) => Kind::Other,
+        _ => return None,
+    })
+}
+
+/// What is left of an event that is not handed over: what its result is, or depends on.
+fn residue(event: &FlatEvent, map: &[Value]) -> Value {
+    if let What::Meant(meant) = &event.what
+        && meant.is == Meaning::Pass
+    {
+        return renumbered(meant.part("of").unwrap_or(&meant.receiver), map);
+    }
+    match &event.returns[..] {
+        [] => {}
+        several => return Value::one_of(several.iter().map(|(value, _)| renumbered(value, map))),
+    }
+    let Some((callee, args)) = event.call() else { return Value::Unknown };
+    let mut parts: Vec<Value> = vec![];
+    if let Value::Member(receiver, _) = callee {
+        parts.push(renumbered(receiver, map));
+    }
+    parts.extend(args.iter().take(4).map(|(_, value)| renumbered(value, map)));
+    Value::Mix(parts.into()).bounded()
+}
+
+fn renumbered(value: &Value, map: &[Value]) -> Value {
+    value
+        .map(&mut |part| match part {
+            Value::Flat(index) => Some(map.get(*index as usize).cloned().unwrap_or_default()),
+            _ => None,
+        })
+        .bounded()
+}
+
+fn renumber(event: &mut FlatEvent, map: &[Value], end: u32) {
+    let value = |value: &Value| renumbered(value, map);
+    match &mut event.act {
+        Act::Call { callee, args, .. } => {
+            *callee = value(callee);
+            args.iter_mut().for_each(|(_, arg)| *arg = value(arg));
+        }
+        Act::Enter { value: entered } => *entered = value(entered),
+        Act::Write { place, value: written, .. } => {
+            *place = value(place);
+            *written = value(written);
+        }
+        Act::Delete { place } => *place = value(place),
+        Act::Exit { value: given, .. } => *given = value(given),
+        Act::Test { .. } => {}
+    }
+    event.what = event.what.map(&value);
+    event.within = event
+        .within
+        .iter()
+        .filter_map(|entered| match map.get(*entered as usize) {
+            Some(Value::Flat(index)) => Some(*index),
+            _ => None,
+        })
+        .collect();
+    event.lives_to = map
+        .iter()
+        .skip(event.lives_to as usize)
+        .find_map(|value| match value {
+            Value::Flat(index) => Some(*index),
+            _ => None,
+        })
+        .unwrap_or(end);
+    event.returns.iter_mut().for_each(|(given, _)| *given = value(given));
+}
+
+/// Leaves out conditions that nothing kept points to.
+fn needed(mut flat: Flat) -> Flat {
+    let mut used = vec![false; flat.conds.len()];
+    let mut mark = |guards: &[Guard]| {
+        for guard in guards {
+            if let Some(flag) = used.get_mut(guard.cond as usize) {
+                *flag = true;
+            }
+        }
+    };
+    flat.events.iter().for_each(|event| {
+        mark(&event.guards);
+        event.returns.iter().for_each(|(_, guards)| mark(guards));
+    });
+    flat.returns.iter().for_each(|(_, guards)| mark(guards));
+    let mut places = vec![0; used.len()];
+    let mut next = 0;
+    for (index, flag) in used.iter().enumerate() {
+        places[index] = next;
+        next += u32::from(*flag);
+    }
+    let mut flags = used.iter();
+    flat.conds.retain(|_| flags.next().copied().unwrap_or(false));
+    let renumber = |guards: &mut Vec<Guard>| {
+        guards.iter_mut().for_each(|guard| guard.cond = places.get(guard.cond as usize).copied().unwrap_or(0));
+    };
+    for event in &mut flat.events {
+        renumber(&mut event.guards);
+        event.returns.iter_mut().for_each(|(_, guards)| renumber(guards));
+    }
+    flat.returns.iter_mut().for_each(|(_, guards)| renumber(guards));
+    flat
+}
