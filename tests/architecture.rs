@@ -89,6 +89,30 @@ fn faults_know_no_language() {
 }
 
 #[test]
+fn the_architecture_is_written_down() {
+    let written = fs::read_to_string("ARCHITECTURE.md").unwrap();
+    let mut missing = String::new();
+    let mut must_name = |what: &str, name: &str| {
+        if !written.contains(&format!("`{name}`")) {
+            let _ = writeln!(missing, "ARCHITECTURE.md: name the {what} `{name}`");
+        }
+    };
+    for meaning in meanings() {
+        must_name("meaning", &meaning);
+    }
+    let book = Rulebook::load(&RuleSet::builtin()).unwrap();
+    for call in book.packs.values().flat_map(|packs| packs.packs()).flat_map(|pack| &pack.calls) {
+        call.with.keys().for_each(|part| must_name("part", part));
+    }
+    let cargo: toml::Table = fs::read_to_string("Cargo.toml").unwrap().parse().unwrap();
+    let linux = cargo["target"].as_table().unwrap().values().map(|target| &target["dependencies"]);
+    for dependencies in [&cargo["dependencies"], &cargo["dev-dependencies"]].into_iter().chain(linux) {
+        dependencies.as_table().unwrap().keys().for_each(|name| must_name("dependency", name));
+    }
+    assert!(missing.is_empty(), "\n{missing}");
+}
+
+#[test]
 fn these_checks_can_fail() {
     let text = "//! x\nuse crate::{report, files::{Gap, Span}};\n// crate::cli is only spoken of\nlet a = crate::scan::scan();\n";
     let used = uses(text);
@@ -101,6 +125,29 @@ fn these_checks_can_fail() {
     let libraries = ["prisma".to_string()];
     let text = "// prisma is spoken of\nlet a = \"prisma\";\nlet prismatic = \"a prisma call\";\n#[cfg(test)]\nmod tests { /* prisma */ }\n";
     assert_eq!(mentions(text, &libraries), [(2, "prisma".to_string())]);
+}
+
+/// The names of meanings, as packs spell them.
+fn meanings() -> Vec<String> {
+    let text = fs::read_to_string("src/rules/pack.rs").unwrap();
+    let (_, body) = text.split_once("pub enum Meaning {").unwrap();
+    let (body, _) = body.split_once("\n}").unwrap();
+    let lines = body.lines().map(str::trim).filter(|line| !line.starts_with("//"));
+    let names: Vec<String> = lines.filter_map(|line| line.strip_suffix(',')).map(kebab).collect();
+    assert!(names.contains(&"acquire".to_string()), "{names:?}");
+    names
+}
+
+/// `LikeThis` as `like-this`.
+fn kebab(name: &str) -> String {
+    let mut out = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !out.is_empty() {
+            out.push('-');
+        }
+        out.extend(letter.to_lowercase());
+    }
+    out
 }
 
 /// The modules that a module may use; `None` for a module without a place.
