@@ -42,6 +42,9 @@ fn field_values(
             }
         }
     }
+    for decorator in unit.classes.iter().flat_map(|class| &class.decorators) {
+        walker.expr(decorator);
+    }
     let decorated: Vec<(usize, Vec<(Value, Span)>)> = unit
         .functions
         .iter()

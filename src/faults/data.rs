@@ -6,7 +6,9 @@ use super::effects::row_locked;
 use super::rows::{RowRead, RowWrite, columns_of, compares, computes_from, open_writes, row_reads, same_table, says_exists};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::program::{ColumnKind, Op};
+use crate::facts::Value;
+use crate::program::{ColumnKind, Op, column_key};
+use crate::syntax::{BinaryOp, Shape};
 
 pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
     let reads = row_reads(view);
@@ -131,24 +133,13 @@ fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Ca
     if statement.op != Op::Update || statement.conditional() || !same_table(read, write, view) || write.event.detached {
         return None;
     }
-    let tested: Vec<String> = write
-        .event
-        .guards
-        .iter()
-        .filter_map(|guard| view.flat.conds.get(guard.cond as usize))
-        .flat_map(|cond| columns_of(view, &cond.value, read.index))
-        .chain(
-            read.statement
-                .wheres
-                .iter()
-                .filter(|column| matches!(column.kind, ColumnKind::Constant | ColumnKind::Compared))
-                .map(|column| column.name.clone()),
-        )
-        .collect();
-    let column = statement
-        .sets
-        .iter()
-        .find(|column| column.kind != ColumnKind::Relative && tested.contains(&column.name) && !is_stamp(&column.name))?;
+    let (column, _) =
+        statement.sets.iter().filter(|column| column.kind != ColumnKind::Relative && !is_stamp(&column.name)).find_map(
+            |column| {
+                let free = found_free(view, read, write, &column.name)?;
+                (free != column.value).then_some((column, free))
+            },
+        )?;
     let message = format!(
         "{} is found with `{}` free and then marked without asking again: two requests at once both find it and both go on",
         table(write, read),
@@ -157,6 +148,46 @@ fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Ca
     let mut found = candidate(view, "unconditional-claim", read, write, message, "found free here");
     found.outside_jobs = true;
     Some(found)
+}
+
+/// The value with which a column was found free: by the read's own condition, or by a test on what was read.
+fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, name: &str) -> Option<Value> {
+    let asked = read
+        .statement
+        .wheres
+        .iter()
+        .find(|column| column.name == name && matches!(column.kind, ColumnKind::Constant | ColumnKind::Compared));
+    if let Some(asked) = asked {
+        return Some(asked.value.clone());
+    }
+    write.event.guards.iter().find_map(|guard| {
+        let cond = view.flat.conds.get(guard.cond as usize)?;
+        free_when(view, &cond.value, read.index, name, guard.holds)
+    })
+}
+
+fn free_when(view: &View<'_>, value: &Value, read: u32, name: &str, holds: bool) -> Option<Value> {
+    let is_column = |value: &Value| matches!(value, Value::Member(of, member) if column_key(member) == name && view.flat.depends(of).contains(&read));
+    match value {
+        Value::Not(inner) => free_when(view, inner, read, name, !holds),
+        Value::Is(inner, shape) if is_column(inner) => match (&**shape, holds) {
+            (Shape::Null, true) | (Shape::Present, false) => Some(Value::Null),
+            (Shape::Bool(truth), _) => Some(Value::Bool(*truth == holds)),
+            (Shape::Text(text), true) => Some(Value::Text(text.as_str().into())),
+            _ => None,
+        },
+        Value::Op(op, pair) if is_column(&pair[0]) => match (op, holds, &pair[1]) {
+            (BinaryOp::Equal, true, constant) | (BinaryOp::NotEqual, false, constant) => constant
+                .text()
+                .map(|_| constant.clone())
+                .or(matches!(constant, Value::Member(..) | Value::Bool(_)).then(|| constant.clone())),
+            _ => None,
+        },
+        Value::Mix(parts) if !holds => parts.iter().find_map(|part| free_when(view, part, read, name, false)),
+        // A flag that is not set; one that is set is no claim unless it is cleared.
+        other if is_column(other) => Some(Value::Bool(holds)),
+        _ => None,
+    }
 }
 
 /// Columns every write sets.

@@ -2,7 +2,7 @@
 //! around it.
 
 use super::candidate::Candidate;
-use super::effects::{Sureness, decided, effect, idempotent, refreshes_credential};
+use super::effects::{Sureness, decided, effect, idempotent, reads, refreshes_credential};
 use super::tests_of_state::{StateChange, StateTest, changes, tests_guarding};
 use super::view::View;
 use super::{Confidence, Role};
@@ -19,7 +19,9 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
     let mut best: Vec<(StateTest, Candidate)> = vec![];
     for (index, event) in view.events() {
         let Some(sureness) = effect(view, event) else { continue };
-        if idempotent(view, event) || decided(view, index, event) {
+        // A callback that nobody waits for hands on; it is not work that this function guards.
+        let handed_on = sureness == Sureness::Opaque && !matches!(event.act, Act::Call { awaited: true, .. });
+        if handed_on || idempotent(view, event) || decided(view, index, event) {
             continue;
         }
         for test in tests_guarding(view, event) {
@@ -73,8 +75,13 @@ fn remembers(view: &View<'_>, changes: &[StateChange], test: &StateTest, index: 
         })
     };
     let own: Vec<&StateChange> = changes.iter().filter(|change| !change.removes && change.place.same(&test.place)).collect();
-    own.iter().any(|change| keeps(change))
+    own.iter().any(|change| keeps(change) || caches(view, change))
         || own.iter().all(|change| matches!(change.value, Value::Function(_)) || lives_here(view, &change.value))
+}
+
+/// Whether what is put was read elsewhere: a copy of shared data kept for a while.
+fn caches(view: &View<'_>, change: &StateChange) -> bool {
+    view.flat.depends(&change.value).iter().any(|at| reads(view.event(*at)))
 }
 
 /// Whether a value is an object of this process: a client, a socket, a timer.

@@ -110,6 +110,14 @@ fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>) -> Vec<Column> {
 
 /// Whether a read and a write are of one table, as far as is known.
 pub fn same_table(read: &RowRead<'_>, write: &RowWrite<'_>, view: &View<'_>) -> bool {
+    // The rows of different parents (`cart.discounts`, `order.discounts`) are different rows.
+    if !read.statement.sure
+        && !write.statement.sure
+        && let (Some(left), Some(right)) = (parent(view, read.event), parent(view, write.event))
+        && left != right
+    {
+        return false;
+    }
     match (&read.statement.table, &write.statement.table) {
         (Some(left), Some(right)) => left == right,
         // A saved entity is of the table it was read from.
@@ -118,6 +126,19 @@ pub fn same_table(read: &RowRead<'_>, write: &RowWrite<'_>, view: &View<'_>) -> 
                 || write.statement.table.is_none() && depends_on(view, write, read.index)
         }
     }
+}
+
+/// The name of what a builder's chain starts from, where it starts from a member.
+fn parent(view: &View<'_>, event: &FlatEvent) -> Option<String> {
+    let mut at = receiver(event);
+    for _ in 0..32 {
+        at = match &at {
+            Value::Flat(index) => receiver(view.event(*index)),
+            Value::Member(of, _) => return view.world.tree.name_of(&view.flat.plain(of)),
+            _ => return None,
+        };
+    }
+    None
 }
 
 fn depends_on(view: &View<'_>, write: &RowWrite<'_>, read: u32) -> bool {
@@ -135,6 +156,11 @@ fn receiver(event: &FlatEvent) -> Value {
 /// Whether a value computes from an old one: arithmetic on what was read, or the same column changed.
 pub fn computes_from(view: &View<'_>, column: &Column, read: u32) -> bool {
     if !view.flat.depends(&column.value).contains(&read) {
+        return false;
+    }
+    // Worked out from other columns: nothing of this one is lost.
+    let from = columns_of(view, &column.value, read);
+    if !from.is_empty() && !from.contains(&column.name) {
         return false;
     }
     let mut arithmetic = false;

@@ -255,6 +255,7 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Vec<Candi
         let freed = commands.iter().any(|other| other.kv.op == CommandKind::Delete && same_key(view, &other.kv.key, &set.kv.key));
         // A constant marks; anything else is a lock only where it is named or freed like one.
         let marks = constant(view, &set.kv.value)
+            && !handed_on(view, read.index)
             && view.events().any(|(index, event)| index > read.index && effect(view, event).is_some() && event.kv().is_none());
         if !(marks || lock_value(view, &set.kv.value) && (freed || says_lock(view, set))) {
             continue;
@@ -275,6 +276,14 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Vec<Candi
         candidate.hop(Role::Acquire, set.event, "set here");
         found.push(sure(candidate, set.kv));
     }
+}
+
+/// Whether what a read found is used as a value, as a cache's is, and not only tested.
+fn handed_on(view: &View<'_>, read: u32) -> bool {
+    view.flat.returns.iter().any(|(value, _)| view.flat.depends(value).contains(&read))
+        || view.events().any(|(_, event)| {
+            event.call().is_some_and(|(_, args)| args.iter().any(|(_, value)| view.flat.depends(value).contains(&read)))
+        })
 }
 
 /// Whether a value marks a lock: a constant, a random token, a time or a name of the holder; not something read or worked out.

@@ -1,5 +1,6 @@
 //! Where state lives and how long: the variable, field or closure behind a value, and whether one process keeps it.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::flat::{Flat, FlatEvent, Look, What, plain};
@@ -188,7 +189,14 @@ pub fn lifetime(tree: &Tree, classes: &Instances, place: &Place) -> Lifetime {
         Holder::Field(class, name) => {
             let is_static =
                 tree.class(*class).is_some_and(|class| class.fields.iter().any(|field| field.name == **name && field.is_static));
-            if is_static { Lifetime::Process { sure: true } } else { classes.lifetime(*class) }
+            match classes.made(*class) {
+                _ if is_static => Lifetime::Process { sure: true },
+                Instance::Single => Lifetime::Process { sure: true },
+                Instance::Many => Lifetime::Call,
+                // A container or a lock in an object nobody is seen to make anew; a plain field is as likely data of a request.
+                Instance::Unseen if holds(tree, *class, name) => Lifetime::Process { sure: false },
+                Instance::Unseen => Lifetime::Call,
+            }
         }
         Holder::Closure(function, _) => {
             if escapes(tree, *function) {
@@ -212,17 +220,42 @@ fn escapes(tree: &Tree, function: FnRef) -> bool {
     })
 }
 
-/// How long the instances of each class live.
+/// Whether a field is a container or a lock.
+fn holds(tree: &Tree, class: ClassRef, name: &Arc<str>) -> bool {
+    let Some(method) = tree.class(class).and_then(|class| class.methods.first().copied()) else { return false };
+    let this = Value::This(FnRef { file: class.file, func: method.0 });
+    let value = Value::Member(Arc::new(this), name.clone());
+    match unwrapped(tree, tree.ty(&value, class.file), class.file) {
+        Ty::Lib { path, .. } => matches!(tree.packs(class.file).kind(&path), TypeKind::State | TypeKind::Lock),
+        Ty::Literal(_) => true,
+        _ => false,
+    }
+}
+
+/// How many instances of a class one process makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Instance {
+    /// One, when it starts.
+    Single,
+    /// As many as there are calls.
+    Many,
+    /// Nobody makes one in this tree, or one place does that may run once.
+    Unseen,
+}
+
+/// How many instances of each class one process makes.
 pub struct Instances {
-    made_in_call: std::collections::HashSet<ClassRef>,
+    single: HashSet<ClassRef>,
+    places: HashMap<ClassRef, usize>,
 }
 
 impl Instances {
-    /// Looks at where each class is made. An instance that is only ever made inside functions, bound to a local name there,
-    /// and never returned or stored, lives for the call.
+    /// Looks at where each class is made: at module level, or in functions; a function that gives its instance out counts as
+    /// often as it is called. A decorator that a pack knows as a singleton's, or an entry's, makes one.
     pub fn new(tree: &Tree) -> Instances {
-        let mut inside = std::collections::HashSet::new();
-        let mut lasting = std::collections::HashSet::new();
+        let mut made: Vec<(ClassRef, FnRef, bool)> = vec![];
+        let mut calls: HashMap<FnRef, usize> = HashMap::new();
+        let mut at_start: HashSet<FnRef> = HashSet::new();
         for function in tree.all_functions() {
             let Some(facts) = tree.facts(function) else { continue };
             for (index, event) in facts.events.iter().enumerate() {
@@ -230,27 +263,70 @@ impl Instances {
                 if !matches!(callee, Value::Module(..) | Value::Captured(..) | Value::Member(..) | Value::Global(_)) {
                     continue;
                 }
-                let Ty::Class(class) = tree.ty(callee, function.file) else { continue };
-                let result = Value::Result(function, index as u32);
-                let kept = function.func == 0
-                    || facts.events.iter().any(|other| match &other.act {
-                        Act::Exit { value, .. } | Act::Write { value, .. } => value.any(&|part| *part == result),
-                        Act::Call { args, .. } => args.iter().any(|(_, value)| value.any(&|part| *part == result)),
-                        _ => false,
-                    });
-                if kept {
-                    lasting.insert(class)
-                } else {
-                    inside.insert(class)
-                };
+                match tree.ty(callee, function.file) {
+                    Ty::Class(class) => {
+                        let result = Value::Result(function, index as u32);
+                        let given_out = facts.events.iter().any(|other| match &other.act {
+                            Act::Exit { value, .. } => value.any(&|part| *part == result),
+                            _ => false,
+                        });
+                        made.push((class, function, given_out));
+                    }
+                    Ty::Function(target) => {
+                        *calls.entry(target).or_default() += 1;
+                        if function.func == 0 {
+                            at_start.insert(target);
+                        }
+                    }
+                    _ => {}
+                }
             }
         }
-        Instances { made_in_call: inside.difference(&lasting).copied().collect() }
+        let mut instances = Instances { single: singletons(tree), places: HashMap::new() };
+        for (class, function, given_out) in made {
+            if function.func == 0 || given_out && at_start.contains(&function) {
+                instances.single.insert(class);
+            } else {
+                let times = if given_out { calls.get(&function).copied().unwrap_or(0) } else { 2 };
+                *instances.places.entry(class).or_default() += times;
+            }
+        }
+        instances
     }
 
-    fn lifetime(&self, class: ClassRef) -> Lifetime {
-        if self.made_in_call.contains(&class) { Lifetime::Call } else { Lifetime::Process { sure: false } }
+    /// How many instances of a class one process makes.
+    pub fn made(&self, class: ClassRef) -> Instance {
+        if self.single.contains(&class) {
+            return Instance::Single;
+        }
+        match self.places.get(&class) {
+            Some(places) if *places > 1 => Instance::Many,
+            _ => Instance::Unseen,
+        }
     }
+}
+
+/// Classes that a framework makes once.
+fn singletons(tree: &Tree) -> HashSet<ClassRef> {
+    let mut found = HashSet::new();
+    for facts in &tree.files {
+        for (index, class) in facts.unit.classes.iter().enumerate() {
+            let known = class.decorators.iter().any(|decorator| {
+                let callee = match &decorator.kind {
+                    crate::syntax::ExprKind::Call(call) => &call.callee,
+                    _ => decorator,
+                };
+                let crate::syntax::ExprKind::Name(name) = &callee.kind else { return false };
+                let value = Value::Module(facts.file, name.as_str().into());
+                super::meaning(tree, &value, &[], facts.file)
+                    .is_some_and(|meant| matches!(meant.is, Meaning::Singleton | Meaning::Entry))
+            });
+            if known {
+                found.insert(ClassRef { file: facts.file, class: index as u32 });
+            }
+        }
+    }
+    found
 }
 
 /// What a piece of state is made of, where its holder shows it: the type's kind, how far it reaches, and its declaration.
