@@ -71,7 +71,7 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
         let found = find_faults(&tree, units, book, &catalogue, options.copies);
         (parsed, remarks, found)
     });
-    let (suppressions, unclear) = Suppressions::read(remarks.into_iter(), &catalogue);
+    let (suppressions, unclear) = Suppressions::read(remarks, &catalogue);
     let settled = settle(found, &tree, &selection, &suppressions);
 
     let mut gaps = std::mem::take(&mut tree.gaps);

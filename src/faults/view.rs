@@ -7,7 +7,6 @@ use std::rc::Rc;
 use super::regions::{Region, regions};
 use crate::facts::{FnRef, Value};
 use crate::program::{Flat, FlatEvent, Instances, Lifetime, Made, Place, Schema, Spot, Tree, What, lifetime, made_of, place_of};
-use crate::rules::TypeKind;
 
 /// Everything about the tree.
 pub struct World<'t> {
