@@ -110,4 +110,4 @@ pub(super) fn names_of(target: &Target, names: &mut HashSet<Arc<str>>) {
 }
 
 /// The values of parameters, by name.
-pub(super) type Env = HashMap<Arc<str>, Value>;
+pub(in crate::facts) type Env = HashMap<Arc<str>, Value>;

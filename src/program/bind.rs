@@ -103,7 +103,7 @@ fn by_shape(look: &Look<'_>, site: &Site<'_>) -> Option<Statement> {
     let (_, first) = site.args.iter().find(|(name, _)| name.is_none())?;
     let text = look.tree.settled(first);
     let whole = text.text()?;
-    if !super::sql::looks_like_sql(&whole) || !whole.contains(' ') {
+    if !super::sql_text::looks_like_sql(&whole) || !whole.contains(' ') {
         return None;
     }
     let named = matches!(site.callee, Value::Member(..)) || look.tree.name_of(site.callee).is_some();

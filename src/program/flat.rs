@@ -253,7 +253,7 @@ impl Flat {
     }
 }
 
-pub(super) fn plain(events: &[FlatEvent], value: &Value) -> Value {
+pub(in crate::program) fn plain(events: &[FlatEvent], value: &Value) -> Value {
     value.map(&mut |part| match part {
         Value::Flat(index) => events.get(*index as usize).map(|event| Value::Result(event.origin.0, event.origin.1)),
         _ => None,

@@ -26,7 +26,7 @@ enum Kind {
 }
 
 /// The function as its callers see it.
-pub(super) fn hand_over(flat: Flat) -> Flat {
+pub(in crate::program) fn hand_over(flat: Flat) -> Flat {
     let mut left: Vec<(Kind, usize)> = BUDGET.to_vec();
     let mut map: Vec<Value> = Vec::with_capacity(flat.events.len());
     let mut kept: Vec<FlatEvent> = vec![];

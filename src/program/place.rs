@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::flat::{Flat, FlatEvent, Look, What, plain};
+use super::tree::owner_file;
 use super::{ClassRef, Tree, Ty};
 use crate::facts::{Act, FnRef, Value};
 use crate::files::Span;
@@ -91,7 +92,7 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
             {
                 return Some(Place::of(Holder::Global(name.clone())));
             }
-            let ty = tree.ty(&plain(look.events, base), file_of(base));
+            let ty = tree.ty(&plain(look.events, base), owner_file(base));
             match ty {
                 Ty::Instance(class) | Ty::Class(class) => {
                     let owner = declaring(tree, class, name);
@@ -133,7 +134,7 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
             }
         }
         Value::Result(..) => {
-            let meant = look.meaning(value, file_of(value))?;
+            let meant = look.meaning(value, owner_file(value))?;
             match meant.is {
                 Meaning::Pass | Meaning::Acquire => {
                     find(look, meant.part("of").or_else(|| meant.part("lock")).unwrap_or(&meant.receiver), depth + 1)
@@ -167,19 +168,6 @@ fn declaring(tree: &Tree, class: ClassRef, name: &str) -> ClassRef {
         }
     }
     class
-}
-
-/// The file a value's names belong to.
-pub fn file_of(value: &Value) -> u32 {
-    match value {
-        Value::Module(file, _) => *file,
-        Value::Param(function, _)
-        | Value::This(function)
-        | Value::Captured(function, _)
-        | Value::Result(function, _)
-        | Value::Function(function) => function.file,
-        other => other.children().first().map_or(0, |child| file_of(child)),
-    }
 }
 
 /// How long a piece of state lives.

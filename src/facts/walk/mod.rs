@@ -1,0 +1,358 @@
+//! Walks the steps of a unit in order and writes down what happens.
+
+mod bind;
+mod expr;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::facts::event::{Act, Event, FileFacts, FnFacts, Guard, LoopFact, ModuleName, TryFact};
+use crate::facts::scope::{Env, Scopes};
+use crate::facts::value::{FnRef, Value};
+use crate::files::Span;
+use crate::syntax::{ExitKind, Expr, Step, StepKind, Target, Unit};
+
+/// The facts of one file.
+pub fn facts(file: u32, unit: Unit) -> FileFacts {
+    let scopes = Scopes::new(file, &unit);
+    let mut names: HashMap<Arc<str>, ModuleName> = HashMap::new();
+    let mut functions = Vec::with_capacity(unit.functions.len());
+    for index in 0..unit.functions.len() {
+        functions.push(Walker::new(FnRef { file, func: index as u32 }, &unit, &scopes, &mut names).run());
+    }
+    let field_values = field_values(file, &unit, &scopes, &mut names, &mut functions);
+    FileFacts { file, unit, functions, field_values, names }
+}
+
+/// Declared fields' initial values, and the functions' decorators. Calls in them happen when the module is loaded or the class is made: they are events of
+/// the module's top level.
+fn field_values(
+    file: u32,
+    unit: &Unit,
+    scopes: &Scopes,
+    names: &mut HashMap<Arc<str>, ModuleName>,
+    functions: &mut [FnFacts],
+) -> HashMap<(u32, Arc<str>), Value> {
+    let Some(module) = functions.first_mut() else { return HashMap::new() };
+    let mut walker = Walker::new(FnRef { file, func: 0 }, unit, scopes, names);
+    walker.out = std::mem::take(module);
+    let mut values = HashMap::new();
+    for (index, class) in unit.classes.iter().enumerate() {
+        for field in &class.fields {
+            if let Some(init) = &field.init {
+                let value = walker.expr(init);
+                values.insert((index as u32, Arc::from(field.name.as_str())), value);
+            }
+        }
+    }
+    for decorator in unit.classes.iter().flat_map(|class| &class.decorators) {
+        walker.expr(decorator);
+    }
+    let decorated: Vec<(usize, Vec<(Value, Span)>)> = unit
+        .functions
+        .iter()
+        .enumerate()
+        .filter(|(_, function)| !function.decorators.is_empty())
+        .map(|(index, function)| {
+            (index, function.decorators.iter().map(|decorator| (walker.expr(decorator), decorator.span)).collect())
+        })
+        .collect();
+    functions[0] = walker.out;
+    for (index, decorators) in decorated {
+        functions[index].decorators = decorators;
+    }
+    values
+}
+
+struct Walker<'a> {
+    me: FnRef,
+    unit: &'a Unit,
+    scopes: &'a Scopes,
+    names: &'a mut HashMap<Arc<str>, ModuleName>,
+    out: FnFacts,
+    env: Env,
+    guards: Vec<Guard>,
+    within: Vec<u32>,
+    in_loop: Option<u32>,
+    in_try: Option<u32>,
+    in_catch: bool,
+    in_finally: bool,
+}
+
+/// What holds after a test went one way.
+struct Tested {
+    holds: Vec<Guard>,
+    fails: Vec<Guard>,
+}
+
+impl<'a> Walker<'a> {
+    fn new(me: FnRef, unit: &'a Unit, scopes: &'a Scopes, names: &'a mut HashMap<Arc<str>, ModuleName>) -> Walker<'a> {
+        Walker {
+            me,
+            unit,
+            scopes,
+            names,
+            out: FnFacts::default(),
+            env: Env::new(),
+            guards: vec![],
+            within: vec![],
+            in_loop: None,
+            in_try: None,
+            in_catch: false,
+            in_finally: false,
+        }
+    }
+
+    fn run(mut self) -> FnFacts {
+        let unit = self.unit;
+        let function = &unit.functions[self.me.func as usize];
+        for (index, param) in function.params.iter().enumerate() {
+            self.bind(&param.target, Value::Param(self.me, index as u32), param_span(&param.target), true);
+        }
+        self.block(&function.body);
+        let end = self.out.events.len() as u32;
+        self.out.events.iter_mut().filter(|event| event.lives_to == 0).for_each(|event| event.lives_to = end);
+        self.out
+    }
+
+    /// Walks steps in order; true when they never reach their end.
+    fn block(&mut self, steps: &[Step]) -> bool {
+        let kept = self.guards.len();
+        let first_bound = self.out.events.len();
+        let mut left = false;
+        for step in steps {
+            let before = self.out.events.len();
+            left = self.step(step);
+            let now = self.out.events.len() as u32;
+            for event in &mut self.out.events[before..] {
+                if event.lives_to == 0 && event.bound.is_none() {
+                    event.lives_to = now;
+                }
+            }
+            if left {
+                break;
+            }
+        }
+        let end = self.out.events.len() as u32;
+        self.out.events[first_bound..].iter_mut().filter(|event| event.lives_to == 0).for_each(|event| event.lives_to = end);
+        self.guards.truncate(kept);
+        left
+    }
+
+    fn step(&mut self, step: &Step) -> bool {
+        match &step.kind {
+            StepKind::Do(expr) => {
+                let value = self.expr(expr);
+                self.mark_dropped(&value);
+                false
+            }
+            StepKind::Bind { target, value, op, .. } => {
+                if let Some(expr) = value {
+                    self.bind_expr(target, expr, *op, step.span);
+                } else if let Target::Name(name, span) = target {
+                    self.declare(name, *span);
+                }
+                false
+            }
+            StepKind::Branch { test, then, otherwise } => self.branch(test, then, otherwise),
+            StepKind::Loop { test, each, body } => self.repeat(step.span, test.as_ref(), each.as_ref(), body),
+            StepKind::Try { body, catches, otherwise, finally } => self.attempt(body, catches, otherwise, finally),
+            StepKind::Within { context, binding, body } => self.inside(context, binding.as_ref(), body),
+            StepKind::Exit { kind, value } => {
+                let value = value.as_ref().map_or(Value::Null, |expr| self.expr(expr));
+                self.push(Act::Exit { kind: *kind, value }, step.span);
+                *kind != ExitKind::Yield
+            }
+            StepKind::Delete(expr) => {
+                let place = self.expr(expr);
+                self.push(Act::Delete { place }, step.span);
+                false
+            }
+            StepKind::Scope(body) => self.block(body),
+        }
+    }
+
+    fn branch(&mut self, test: &Expr, then: &[Step], otherwise: &[Step]) -> bool {
+        let tested = self.test(test);
+        let before = self.env.clone();
+        let kept = self.guards.len();
+        self.guards.extend(&tested.holds);
+        let then_left = self.block(then);
+        let then_env = std::mem::replace(&mut self.env, before);
+        self.guards.truncate(kept);
+        self.guards.extend(&tested.fails);
+        let otherwise_left = self.block(otherwise);
+        self.guards.truncate(kept);
+        match (then_left, otherwise_left) {
+            (true, true) => return true,
+            (true, false) => self.guards.extend(&tested.fails),
+            (false, true) => {
+                self.env = then_env;
+                self.guards.extend(&tested.holds);
+            }
+            (false, false) => self.join(then_env),
+        }
+        false
+    }
+
+    fn repeat(&mut self, span: Span, test: Option<&Expr>, each: Option<&(Target, Expr)>, body: &[Step]) -> bool {
+        let source = each.map(|(_, expr)| self.expr(expr));
+        let endless = test.is_none() && each.is_none();
+        let index = self.out.loops.len() as u32;
+        self.out.loops.push(LoopFact { endless, span });
+        let outer = self.in_loop.replace(index);
+        let before = self.env.clone();
+        let kept = self.guards.len();
+        let mut after = vec![];
+        if let Some(test) = test {
+            let tested = self.test(test);
+            self.guards.extend(tested.holds);
+            // What ends the loop holds behind it, unless it can be left otherwise.
+            if !breaks(body) {
+                after = tested.fails;
+            }
+        }
+        if let (Some((target, _)), Some(source)) = (each, source) {
+            self.bind(target, Value::Element(Arc::new(source)), span, true);
+        }
+        self.block(body);
+        self.guards.truncate(kept);
+        self.guards.extend(after);
+        self.in_loop = outer;
+        self.join(before);
+        endless && !breaks(body)
+    }
+
+    fn attempt(&mut self, body: &[Step], catches: &[crate::syntax::Catch], otherwise: &[Step], finally: &[Step]) -> bool {
+        let index = self.out.tries.len() as u32;
+        self.out.tries.push(TryFact { catches: vec![], has_finally: !finally.is_empty() });
+        let before = self.env.clone();
+        let kept = self.guards.len();
+        let outer_try = self.in_try;
+        if !catches.is_empty() {
+            self.in_try = Some(index);
+        }
+        // Guards that a body without handlers establishes hold after it.
+        let body_left = if catches.is_empty() { self.open_block(body) } else { self.block(body) };
+        let body_left = body_left || (!otherwise.is_empty() && self.block(otherwise));
+        self.in_try = outer_try;
+        let mut all_left = body_left;
+        for catch in catches {
+            let after = std::mem::replace(&mut self.env, before.clone());
+            let outer_catch = std::mem::replace(&mut self.in_catch, true);
+            if let Some(name) = &catch.binding {
+                self.env.insert(name.as_str().into(), Value::Unknown);
+            }
+            let left = self.block(&catch.body);
+            self.in_catch = outer_catch;
+            self.out.tries[index as usize].catches.push((catch.types.clone(), throws(&catch.body)));
+            if left {
+                self.env = after;
+            } else {
+                self.join(after);
+                all_left = false;
+            }
+        }
+        let established = self.guards.split_off(kept);
+        let outer_finally = std::mem::replace(&mut self.in_finally, true);
+        let finally_left = self.block(finally);
+        self.in_finally = outer_finally;
+        if catches.is_empty() {
+            self.guards.extend(established);
+        }
+        all_left || finally_left
+    }
+
+    /// A block whose guards stay in force after it.
+    fn open_block(&mut self, steps: &[Step]) -> bool {
+        for step in steps {
+            let before = self.out.events.len();
+            let left = self.step(step);
+            let now = self.out.events.len() as u32;
+            for event in &mut self.out.events[before..] {
+                if event.lives_to == 0 && event.bound.is_none() {
+                    event.lives_to = now;
+                }
+            }
+            if left {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn inside(&mut self, context: &Expr, binding: Option<&Target>, body: &[Step]) -> bool {
+        let value = self.expr(context);
+        let entered = match self.out.event_of(self.me, &value) {
+            Some(index) => index,
+            None => self.push(Act::Enter { value: value.clone() }, context.span),
+        };
+        if let Some(target) = binding {
+            self.bind(target, value, context.span, true);
+        }
+        self.within.push(entered);
+        let left = self.open_block(body);
+        self.within.pop();
+        let end = self.out.events.len() as u32;
+        if let Some(event) = self.out.events.get_mut(entered as usize) {
+            event.lives_to = end;
+        }
+        left
+    }
+
+    fn join(&mut self, other: Env) {
+        for (name, value) in other {
+            match self.env.get_mut(&name) {
+                Some(mine) if *mine != value => *mine = Value::one_of([mine.clone(), value]),
+                Some(_) => {}
+                None => {
+                    self.env.insert(name, value);
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, act: Act, span: Span) -> u32 {
+        let index = self.out.events.len() as u32;
+        self.out.events.push(Event {
+            act,
+            span,
+            guards: self.guards.clone(),
+            within: self.within.clone(),
+            in_loop: self.in_loop,
+            in_try: self.in_try,
+            in_catch: self.in_catch,
+            in_finally: self.in_finally,
+            lives_to: 0,
+            bound: None,
+            dropped: false,
+            propagated: false,
+        });
+        index
+    }
+}
+
+fn param_span(target: &Target) -> Span {
+    match target {
+        Target::Name(_, span) => *span,
+        _ => Span::default(),
+    }
+}
+
+/// Whether a loop body can leave its own loop by `break`.
+fn breaks(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match &step.kind {
+        StepKind::Exit { kind, .. } => *kind == ExitKind::Break,
+        StepKind::Branch { then, otherwise, .. } => breaks(then) || breaks(otherwise),
+        StepKind::Try { body, catches, otherwise, finally } => {
+            breaks(body) || breaks(otherwise) || breaks(finally) || catches.iter().any(|catch| breaks(&catch.body))
+        }
+        StepKind::Within { body, .. } | StepKind::Scope(body) => breaks(body),
+        _ => false,
+    })
+}
+
+/// Whether a handler throws at its own top level.
+fn throws(steps: &[Step]) -> bool {
+    steps.iter().any(|step| matches!(&step.kind, StepKind::Exit { kind: ExitKind::Throw, .. }))
+}

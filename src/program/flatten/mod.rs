@@ -1,0 +1,379 @@
+//! Writes functions out: calls are replaced by what they do, callbacks run where they are called, and every event keeps
+//! the conditions and regions it is in.
+
+mod inline;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+use crate::facts::{Act, Event, FnRef, Guard, Value};
+use crate::program::bind::{Site, bind, chain};
+use crate::program::flat::{Flat, FlatCond, FlatEvent, Look, Spot, What, plain};
+use crate::program::hand::hand_over;
+use crate::program::{Tree, Ty};
+use crate::rules::Meaning;
+use crate::syntax::ExitKind;
+
+/// Calls are followed this deep.
+const DEEPEST: usize = 8;
+/// A flat function keeps at most this many events; what lies behind is not seen.
+const LONGEST: usize = 800;
+
+/// Flat functions, made once each.
+pub struct Flattener<'t> {
+    tree: &'t Tree,
+    made: Vec<Mutex<HashMap<FnRef, Arc<Flat>>>>,
+}
+
+impl<'t> Flattener<'t> {
+    /// A flattener over a tree.
+    pub fn new(tree: &'t Tree) -> Flattener<'t> {
+        Flattener { tree, made: (0..64).map(|_| Mutex::default()).collect() }
+    }
+
+    /// A function, written out in full. Made anew for each call: it is large.
+    pub fn flat(&self, function: FnRef) -> Flat {
+        self.written(function, &mut vec![])
+    }
+
+    fn written(&self, function: FnRef, stack: &mut Vec<FnRef>) -> Flat {
+        stack.push(function);
+        let mut writer = Writer::new(self, function, stack);
+        writer.run();
+        let flat = Flat { root: function, events: writer.events, conds: writer.conds, returns: writer.returns };
+        stack.pop();
+        flat
+    }
+
+    /// What a function shows its callers. Made once.
+    fn handed(&self, function: FnRef, stack: &mut Vec<FnRef>) -> Arc<Flat> {
+        let shard = &self.made[(function.file as usize * 31 + function.func as usize) % self.made.len()];
+        if let Some(flat) = shard.lock().ok().and_then(|made| made.get(&function).cloned()) {
+            return flat;
+        }
+        let flat = Arc::new(hand_over(self.written(function, stack)));
+        if let Ok(mut made) = shard.lock() {
+            made.insert(function, flat.clone());
+        }
+        flat
+    }
+}
+
+struct Writer<'f, 't> {
+    flattener: &'f Flattener<'t>,
+    tree: &'t Tree,
+    root: FnRef,
+    stack: &'f mut Vec<FnRef>,
+    events: Vec<FlatEvent>,
+    conds: Vec<FlatCond>,
+    returns: Vec<(Value, Vec<Guard>)>,
+    results: Vec<Value>,
+    index_of: Vec<u32>,
+    /// Copied events that run when the body of a `with` ends: the `with`'s event of this function, its flat index, and they.
+    endings: Vec<(u32, Vec<FlatEvent>)>,
+}
+
+/// Everything around an inlined body.
+#[derive(Clone)]
+struct Around {
+    guards: Vec<Guard>,
+    within: Vec<u32>,
+    hops: Vec<Spot>,
+    in_loop: Option<(Spot, bool)>,
+    caught: Option<(Arc<[String]>, bool)>,
+    in_catch: bool,
+    in_finally: bool,
+    detached: bool,
+}
+
+impl<'f, 't> Writer<'f, 't> {
+    fn new(flattener: &'f Flattener<'t>, root: FnRef, stack: &'f mut Vec<FnRef>) -> Writer<'f, 't> {
+        Writer {
+            flattener,
+            tree: flattener.tree,
+            root,
+            stack,
+            events: vec![],
+            conds: vec![],
+            returns: vec![],
+            results: vec![],
+            index_of: vec![],
+            endings: vec![],
+        }
+    }
+
+    fn run(&mut self) {
+        let tree = self.tree;
+        let Some(facts) = tree.facts(self.root) else { return };
+        self.conds = facts
+            .conds
+            .iter()
+            .map(|cond| FlatCond { value: cond.value.clone(), at: Spot { file: self.root.file, span: cond.span } })
+            .collect();
+        let own_conds = self.conds.len();
+        for (number, event) in facts.events.iter().enumerate() {
+            self.close_withs(&event.within);
+            if self.events.len() >= LONGEST {
+                break;
+            }
+            self.own(number as u32, event);
+        }
+        self.close_withs(&[]);
+        // Conditions speak of results by now known.
+        for index in 0..own_conds {
+            let value = self.known(&self.conds[index].value.clone());
+            self.conds[index].value = value;
+        }
+        let end = self.events.len() as u32;
+        for flat in &mut self.events {
+            if flat.origin.0 == self.root {
+                let local = facts.events.get(flat.origin.1 as usize).map_or(0, |event| event.lives_to);
+                flat.lives_to = self.index_of.get(local as usize).copied().unwrap_or(end);
+            }
+        }
+        self.finish_chains();
+    }
+
+    /// Ends every `with` whose body the next event is no longer in.
+    fn close_withs(&mut self, within: &[u32]) {
+        while let Some((entered, _)) = self.endings.last() {
+            if within.contains(entered) {
+                return;
+            }
+            if let Some((_, events)) = self.endings.pop() {
+                self.events.extend(events);
+            }
+        }
+    }
+
+    fn known(&self, value: &Value) -> Value {
+        let root = self.root;
+        value.map(&mut |part| match part {
+            Value::Result(function, index) if *function == root => self.results.get(*index as usize).cloned(),
+            _ => None,
+        })
+    }
+
+    fn own(&mut self, number: u32, event: &Event) {
+        let facts = self.tree.facts(self.root);
+        let at = Spot { file: self.root.file, span: event.span };
+        let in_loop = event.in_loop.and_then(|index| {
+            let found = facts?.loops.get(index as usize)?;
+            Some((Spot { file: self.root.file, span: found.span }, found.endless))
+        });
+        let caught = event.in_try.and_then(|index| {
+            let found = facts?.tries.get(index as usize)?;
+            let types: Vec<String> = found
+                .catches
+                .iter()
+                .flat_map(|(types, _)| if types.is_empty() { vec!["*".to_owned()] } else { types.clone() })
+                .collect();
+            Some((Arc::from(types), found.catches.iter().all(|(_, throws)| *throws)))
+        });
+        let around = Around {
+            guards: event.guards.clone(),
+            within: event.within.iter().filter_map(|entered| self.index_of.get(*entered as usize).copied()).collect(),
+            hops: vec![],
+            in_loop,
+            caught,
+            in_catch: event.in_catch,
+            in_finally: event.in_finally,
+            detached: false,
+        };
+        let act = match &event.act {
+            Act::Call { callee, args, form, awaited } => Act::Call {
+                callee: self.known(callee),
+                args: args.iter().map(|(name, value)| (name.clone(), self.known(value))).collect(),
+                form: *form,
+                awaited: *awaited,
+            },
+            Act::Enter { value } => Act::Enter { value: self.known(value) },
+            Act::Write { place, value, op, if_null } => {
+                Act::Write { place: self.known(place), value: self.known(value), op: *op, if_null: *if_null }
+            }
+            Act::Delete { place } => Act::Delete { place: self.known(place) },
+            Act::Test { cond } => Act::Test { cond: *cond },
+            Act::Exit { kind, value } => Act::Exit { kind: *kind, value: self.known(value) },
+        };
+        if let Act::Exit { kind: ExitKind::Return, value } = &act {
+            self.returns.push((value.clone(), event.guards.clone()));
+        }
+        let index = self.events.len() as u32;
+        self.index_of.push(index);
+        self.results.push(Value::Flat(index));
+        self.events.push(FlatEvent {
+            at,
+            hops: Arc::from([]),
+            act,
+            what: What::Nothing,
+            guards: around.guards.clone(),
+            within: around.within.clone(),
+            in_loop: around.in_loop,
+            caught: around.caught.clone(),
+            in_catch: around.in_catch,
+            in_finally: around.in_finally,
+            lives_to: 0,
+            bound: event.bound.clone(),
+            dropped: event.dropped,
+            propagated: event.propagated,
+            detached: false,
+            origin: (self.root, number),
+            inlined: false,
+            returns: vec![],
+        });
+        self.call(index, around, Some(number));
+        if let Some(value) = self.sole_return(index)
+            && let Some(result) = self.results.last_mut()
+        {
+            *result = value;
+        }
+    }
+
+    /// The one value an inlined call gives, where it always gives it.
+    fn sole_return(&self, index: u32) -> Option<Value> {
+        let event = &self.events[index as usize];
+        match &event.returns[..] {
+            [(value, guards)] if guards.len() <= event.guards.len() && *value != Value::Null && *value != Value::Unknown => {
+                Some(value.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Binds the call at `index` and writes out what it calls.
+    fn call(&mut self, index: u32, around: Around, own: Option<u32>) {
+        let (callee, args, awaited) = match &self.events[index as usize].act {
+            Act::Call { callee, args, awaited, .. } => (callee.clone(), args.clone(), *awaited),
+            Act::Enter { value } => {
+                let value = value.clone();
+                self.enter(index, &value, &around, own);
+                return;
+            }
+            _ => return,
+        };
+        let file = self.events[index as usize].origin.0.file;
+        let what = bind(&Look { tree: self.tree, events: &self.events }, &Site { callee: &callee, args: &args, file, awaited });
+        self.events[index as usize].what = what.clone();
+        if around.hops.len() >= DEEPEST || self.events.len() >= LONGEST {
+            return;
+        }
+        let inside = |within: &[u32]| {
+            let mut around = around.clone();
+            around.within.extend(within);
+            around.hops.push(self.events[index as usize].at);
+            around
+        };
+        match &what {
+            What::Meant(meant) => {
+                let body = meant.part("body").cloned();
+                match meant.is {
+                    Meaning::Entry | Meaning::Job => {}
+                    Meaning::Spawn => {
+                        let around = Around { detached: true, ..inside(&[]) };
+                        // A coroutine made before and started here: its body stands behind the call that made it.
+                        if let Some(Value::Flat(made)) = body {
+                            let at = self.events[made as usize].at;
+                            self.events[made as usize..]
+                                .iter_mut()
+                                .filter(|event| event.hops.contains(&at))
+                                .for_each(|event| event.detached = true);
+                        } else if let Some(body) = body {
+                            self.invoke(&body, &[], around, file, None);
+                        }
+                    }
+                    Meaning::Acquire | Meaning::Transaction | Meaning::Calls => {
+                        let around = inside(&[index]);
+                        match body {
+                            Some(body) => {
+                                self.invoke(&body, &[], around, file, Some(index));
+                            }
+                            None if meant.is == Meaning::Calls => self.callbacks(&args, &inside(&[]), file),
+                            None => {}
+                        }
+                    }
+                    Meaning::Pure | Meaning::Sleep => {}
+                    _ => self.callbacks(&args, &inside(&[]), file),
+                }
+            }
+            What::Statement(_) | What::Kv(_) => {}
+            What::Nothing | What::Presumed(_) => {
+                let around = inside(&[]);
+                if !self.invoke(&callee, &args, around.clone(), file, Some(index)) {
+                    self.callbacks(&args, &around, file);
+                }
+            }
+        }
+    }
+
+    /// Functions given to a call no one knows run there and then.
+    fn callbacks(&mut self, args: &[(Option<Arc<str>>, Value)], around: &Around, file: u32) {
+        for (_, value) in args {
+            if matches!(value, Value::Function(_)) {
+                self.invoke(value, &[], around.clone(), file, None);
+            }
+        }
+    }
+
+    fn enter(&mut self, index: u32, value: &Value, around: &Around, own: Option<u32>) {
+        let file = self.root.file;
+        let plain = plain(&self.events, value);
+        if let Ty::Instance(_) = self.tree.ty(&plain, file) {
+            self.class_with(index, value, around, own);
+        }
+    }
+
+    /// A context manager that is a class of the tree.
+    fn class_with(&mut self, index: u32, value: &Value, around: &Around, own: Option<u32>) {
+        let file = self.root.file;
+        let mut around = around.clone();
+        around.hops.push(self.events[index as usize].at);
+        for (enter, exit) in [("__enter__", "__exit__"), ("__aenter__", "__aexit__")] {
+            let method = |name: &str| Value::Member(Arc::new(value.clone()), name.into());
+            if self.invoke(&method(enter), &[], around.clone(), file, None) {
+                let start = self.events.len();
+                self.invoke(&method(exit), &[], around.clone(), file, None);
+                let ending = self.events.split_off(start);
+                if let Some(own) = own {
+                    self.endings.push((own, ending));
+                }
+                return;
+            }
+        }
+    }
+
+    /// Builders' last steps become the statements they stand for.
+    fn finish_chains(&mut self) {
+        let mut consumed: HashSet<u32> = HashSet::new();
+        for event in &self.events {
+            if let Some((callee, args)) = event.call() {
+                if let Value::Member(receiver, _) = callee {
+                    consumed.extend(receiver.options().into_iter().filter_map(flat_index));
+                }
+                let takes = matches!(event.what, What::Statement(_))
+                    || event.meant(Meaning::Build).is_some()
+                    || event.meant(Meaning::Sql).is_some();
+                if takes {
+                    consumed.extend(args.iter().filter_map(|(_, value)| flat_index(value)));
+                }
+            }
+        }
+        for index in 0..self.events.len() as u32 {
+            let event = &self.events[index as usize];
+            let Some(meant) = event.meant(Meaning::Build) else { continue };
+            if consumed.contains(&index) || meant.part("arg").is_some() {
+                continue;
+            }
+            let statement = chain(&Look { tree: self.tree, events: &self.events }, &Value::Flat(index), event.origin.0.file);
+            if statement.table.is_some() || !statement.wheres.is_empty() || !statement.sets.is_empty() {
+                self.events[index as usize].what = What::Statement(Arc::new(statement));
+            }
+        }
+    }
+}
+
+fn flat_index(value: &Value) -> Option<u32> {
+    match value {
+        Value::Flat(index) => Some(*index),
+        _ => None,
+    }
+}

@@ -1,0 +1,220 @@
+//! What calls give: instances, what packs say, and what functions of the tree return.
+
+use std::sync::Arc;
+
+use super::settled::owner_file;
+use super::{DEEPEST, Tree};
+use crate::facts::{Act, FnRef, Value};
+use crate::program::Ty;
+use crate::rules::{Meaning, Pick, Selector, TypeKind};
+use crate::syntax::ExitKind;
+
+impl Tree {
+    pub(super) fn ty_of_result(&self, function: FnRef, event: u32, depth: u32) -> Ty {
+        let key = (function, event);
+        let shard = self.results.get((function.file as usize * 31 + event as usize) % 64);
+        if let Some(known) = shard.and_then(|shard| shard.lock().ok()?.get(&key).cloned()) {
+            return known;
+        }
+        let Some(event) = self.facts(function).and_then(|facts| facts.events.get(event as usize)) else { return Ty::Unknown };
+        let found = match &event.act {
+            Act::Call { callee, args, .. } => self.called(callee, args, function.file, depth + 1),
+            Act::Enter { value } => self.ty_at(value, function.file, depth + 1),
+            _ => Ty::Unknown,
+        };
+        if depth < DEEPEST / 2
+            && let Some(mut shard) = shard.and_then(|shard| shard.lock().ok())
+        {
+            shard.insert(key, found.clone());
+        }
+        found
+    }
+
+    /// What a call gives.
+    pub fn called(&self, callee: &Value, args: &[(Option<Arc<str>>, Value)], file: u32, depth: u32) -> Ty {
+        let what = self.ty_at(callee, file, depth + 1);
+        let packs = self.packs(file);
+        match &what {
+            Ty::Class(class) => Ty::Instance(*class),
+            Ty::Function(function) => self.returned(*function, depth + 1),
+            Ty::Lib { path, of, sure } => {
+                let receiver = || match callee {
+                    Value::Member(of, _) => self.ty_at(of, file, depth + 1),
+                    _ => Ty::Unknown,
+                };
+                let anywhere = path.rsplit('.').next().into_iter().flat_map(|method| packs.rows_of_method(method));
+                for row in packs.rows(path).chain(anywhere.filter(|row| row.call.is == Meaning::Pass)) {
+                    match (row.call.returns.as_deref(), row.call.is) {
+                        (Some("self"), _) => return receiver(),
+                        (Some("element"), _) => {
+                            let element = self.element(&receiver(), file);
+                            // `setdefault(key, Lock())`: what is put where nothing is.
+                            let last = args.last().filter(|_| args.len() > 1);
+                            return match (element, last) {
+                                (Ty::Unknown, Some((_, value))) => self.ty_at(value, file, depth + 1),
+                                (Ty::Unknown, None) => self.element_put(callee, depth),
+                                (element, _) => element,
+                            };
+                        }
+                        (Some("entity"), _) => {
+                            let of = if of.is_empty() { self.entity_of(&receiver()) } else { of.clone() };
+                            let entity = row.pack.types.iter().find(|row| row.is == TypeKind::Entity);
+                            return match (entity, of.first()) {
+                                (Some(entity), _) => {
+                                    Ty::Lib { path: format!("{}:{}", row.pack.library.name, entity.name).into(), of, sure: *sure }
+                                }
+                                (None, Some(Ty::Class(class))) => Ty::Instance(*class),
+                                (None, Some(other)) => self.instance(other.clone(), file),
+                                (None, None) => Ty::Unknown,
+                            };
+                        }
+                        (Some(name), _) => {
+                            let id = format!("{}:{name}", row.pack.library.name);
+                            let of = if of.is_empty() { self.entity_of(&receiver()) } else { of.clone() };
+                            return Ty::Lib { path: id.into(), of, sure: *sure };
+                        }
+                        (None, Meaning::Pass) => {
+                            let part = row.call.with.get("of");
+                            return match part {
+                                Some(crate::rules::Part::At(selector)) => match self.simple_pick(selector, callee, args) {
+                                    Some(value) => self.ty_at(&value, file, depth + 1),
+                                    None => receiver(),
+                                },
+                                _ => receiver(),
+                            };
+                        }
+                        (None, Meaning::Calls) => {
+                            if let Some(crate::rules::Part::At(selector)) = row.call.with.get("body")
+                                && let Some(body) = self.simple_pick(selector, callee, args)
+                                && let given = self.called(&body, &[], file, depth + 1)
+                                && !given.is_unknown()
+                            {
+                                return given;
+                            }
+                        }
+                        (None, _) => {}
+                    }
+                }
+                let called = format!("{path}()");
+                if let Some(id) = packs.type_at(&called) {
+                    let of = if of.is_empty() { self.literal_args(args, file, depth) } else { of.clone() };
+                    return Ty::Lib { path: id.clone(), of, sure: *sure };
+                }
+                if let Some((class, _)) = path.rsplit_once('.')
+                    && packs.type_row(class).is_some_and(|row| row.fluent)
+                {
+                    return receiver();
+                }
+                if let Some((class, method)) = path.rsplit_once('.')
+                    && constructs(method)
+                    && let Some(id) = packs.type_at(&format!("{class}()"))
+                {
+                    return Ty::Lib { path: id.clone(), of: self.literal_args(args, file, depth), sure: *sure };
+                }
+                Ty::Lib { path: called.into(), of: of.clone(), sure: *sure }
+            }
+            _ => match callee {
+                Value::Member(of, method) => {
+                    let passes = packs.rows_of_method(method).any(|row| row.call.is == Meaning::Pass);
+                    if passes { self.ty_at(of, file, depth + 1) } else { Ty::Unknown }
+                }
+                _ => Ty::Unknown,
+            },
+        }
+    }
+
+    pub(super) fn entity_of(&self, receiver: &Ty) -> Arc<[Ty]> {
+        match receiver {
+            Ty::Unknown => Arc::from([]),
+            Ty::Lib { of, .. } if !of.is_empty() => of.clone(),
+            other => Arc::from([other.clone()]),
+        }
+    }
+
+    /// The types of a constructor's arguments: `Mutex::new(BTreeMap::new())` holds a map.
+    pub(super) fn literal_args(&self, args: &[(Option<Arc<str>>, Value)], file: u32, depth: u32) -> Arc<[Ty]> {
+        args.iter()
+            .map(|(_, value)| self.ty_at(value, file, depth + 1))
+            .filter(|ty| !matches!(ty, Ty::Unknown | Ty::Literal(_)))
+            .collect()
+    }
+
+    /// What the elements of an undeclared collection are, by what its file puts into it.
+    pub(super) fn element_put(&self, callee: &Value, depth: u32) -> Ty {
+        let Value::Member(collection, _) = callee else { return Ty::Unknown };
+        let same = |other: &Value| match (&**collection, other) {
+            (Value::Member(left, field), Value::Member(right, other_field)) => {
+                (left == right || matches!((&**left, &**right), (Value::This(_), Value::This(_)))) && field == other_field
+            }
+            (left, right) => left == right,
+        };
+        let file = owner_file(collection);
+        let Some(facts) = self.files.get(file as usize) else { return Ty::Unknown };
+        if depth > DEEPEST / 2 || !matches!(&**collection, Value::Module(..) | Value::Member(..) | Value::Captured(..)) {
+            return Ty::Unknown;
+        }
+        let packs = self.packs(file);
+        let kind = self.ty_at(collection, file, depth + 1);
+        for event in facts.functions.iter().flat_map(|function| &function.events) {
+            let value = match &event.act {
+                Act::Call { callee: Value::Member(of, method), args, .. } if same(of) => {
+                    let path = format!("{}.{method}", kind.path().unwrap_or("{}"));
+                    let row = packs.rows(&path).find(|row| row.call.is == Meaning::Put);
+                    let part = row.and_then(|row| row.call.with.get("value"));
+                    match part {
+                        Some(crate::rules::Part::At(selector)) => self.simple_pick(selector, &Value::Unknown, args),
+                        _ => None,
+                    }
+                }
+                Act::Write { place: Value::Index(of, _), value, .. } if same(of) => Some(value.clone()),
+                _ => None,
+            };
+            let ty = value.map_or(Ty::Unknown, |value| self.ty_at(&value, file, depth + 1));
+            if !ty.is_unknown() {
+                return ty;
+            }
+        }
+        Ty::Unknown
+    }
+
+    pub(super) fn simple_pick(&self, selector: &Selector, callee: &Value, args: &[(Option<Arc<str>>, Value)]) -> Option<Value> {
+        selector.options.iter().find_map(|pick| match pick {
+            Pick::Arg(index, keys) if keys.is_empty() => args.get(*index).map(|(_, value)| value.clone()),
+            Pick::Receiver(keys) if keys.is_empty() => match callee {
+                Value::Member(of, _) => Some((**of).clone()),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    /// What a function of the tree gives back.
+    pub(super) fn returned(&self, function: FnRef, depth: u32) -> Ty {
+        if depth > DEEPEST {
+            return Ty::Unknown;
+        }
+        if let Some(returns) = self.function(function).and_then(|f| f.returns.as_ref()) {
+            let declared = self.declared_at(returns, function, depth + 1);
+            if !declared.is_unknown() && declared.path().is_none_or(|path| self.packs(function.file).knows(path)) {
+                return declared;
+            }
+        }
+        let Some(facts) = self.facts(function) else { return Ty::Unknown };
+        facts
+            .events
+            .iter()
+            .filter_map(|event| match &event.act {
+                Act::Exit { kind: ExitKind::Return, value } => Some(self.ty_at(value, function.file, depth + 1)),
+                _ => None,
+            })
+            .find(|ty| !ty.is_unknown())
+            .unwrap_or_default()
+    }
+}
+
+/// Method names that make an instance of the type they are called on.
+fn constructs(method: &str) -> bool {
+    const NAMES: &[&str] =
+        &["new", "default", "create", "open", "connect", "init", "builder", "getInstance", "get_instance", "fresh", "instance"];
+    NAMES.contains(&method) || ["from", "with_", "new_", "connect_", "open_"].iter().any(|start| method.starts_with(start))
+}

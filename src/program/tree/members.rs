@@ -1,0 +1,186 @@
+//! Members: of library values by packs, of classes and their bases, of modules, and of collections.
+
+use std::sync::Arc;
+
+use super::{DEEPEST, Tree};
+use crate::facts::{Act, FnRef, Value};
+use crate::files::Language;
+use crate::program::{ClassRef, Ty};
+use crate::rules::TypeKind;
+
+impl Tree {
+    /// A member of something.
+    pub fn member(&self, of: &Ty, name: &str, file: u32) -> Ty {
+        self.member_at(of, name, file, 0)
+    }
+
+    pub(super) fn member_at(&self, of: &Ty, name: &str, file: u32, depth: u32) -> Ty {
+        if depth > DEEPEST {
+            return Ty::Unknown;
+        }
+        let packs = self.packs(file);
+        let looks = || match packs.type_of_member(name) {
+            Some(id) => Ty::Lib { path: id.clone(), of: Arc::from([of.clone()]), sure: false },
+            None => Ty::Unknown,
+        };
+        match of {
+            Ty::Lib { path, of: args, sure } => {
+                if name == "default" {
+                    return of.clone();
+                }
+                // An entity has its class's own methods.
+                if packs.kind(path) == TypeKind::Entity
+                    && let Some(Ty::Class(class) | Ty::Instance(class)) = args.first()
+                    && let found @ Ty::Function(_) = self.class_member(*class, of, name, depth + 1)
+                {
+                    return found;
+                }
+                let member = format!("{path}.{name}");
+                if let Some(id) = packs.type_at(&member) {
+                    return Ty::Lib { path: id.clone(), of: args.clone(), sure: *sure };
+                }
+                if packs.rows(&member).next().is_some() {
+                    return Ty::Lib { path: member.into(), of: args.clone(), sure: *sure };
+                }
+                if let Some(id) = packs.type_at(&format!("{path}.*")) {
+                    return Ty::Lib { path: id.clone(), of: args.clone(), sure: *sure };
+                }
+                if packs.kind(path) == TypeKind::Wrapper {
+                    let inner = self.member_at(&of.first_arg(), name, file, depth + 1);
+                    if !inner.is_unknown() {
+                        return inner;
+                    }
+                }
+                match looks() {
+                    Ty::Unknown => Ty::Lib { path: member.into(), of: args.clone(), sure: *sure },
+                    found => found,
+                }
+            }
+            Ty::Instance(class) | Ty::Class(class) => match self.class_member(*class, of, name, depth + 1) {
+                Ty::Unknown => looks(),
+                found => found,
+            },
+            Ty::Module(module) => {
+                let found = self.exported(of, name, depth + 1);
+                if !found.is_unknown() {
+                    return found;
+                }
+                if self.files.get(*module as usize).is_some_and(|facts| facts.unit.language == Language::JavaScript) {
+                    let whole = self.exported(of, "=", depth + 1);
+                    return if whole.is_unknown() { Ty::Unknown } else { self.member_at(&whole, name, file, depth + 1) };
+                }
+                match self.ty_of_name(*module, name, depth + 1) {
+                    Ty::Unknown => self.modules.child(of, name).unwrap_or_else(looks),
+                    found => found,
+                }
+            }
+            Ty::Package(folder) => {
+                if let Some(child) = self.modules.child(of, name) {
+                    return child;
+                }
+                let own = self.modules.own_files(folder);
+                own.into_iter().map(|file| self.ty_of_name(file, name, depth + 1)).find(|ty| !ty.is_unknown()).unwrap_or_default()
+            }
+            Ty::Literal(value) => match (value.entry(name), packs.type_at("{}")) {
+                (Some(entry), _) => self.ty_at(entry, file, depth + 1),
+                (None, Some(id)) if packs.rows(&format!("{id}.{name}")).next().is_some() => Ty::lib(format!("{id}.{name}")),
+                (None, _) => looks(),
+            },
+            Ty::Unknown | Ty::Function(_) => looks(),
+        }
+    }
+
+    pub(super) fn class_member(&self, at: ClassRef, of: &Ty, name: &str, depth: u32) -> Ty {
+        let Some(class) = self.class(at) else { return Ty::Unknown };
+        if let Some(method) =
+            class.methods.iter().find(|id| self.function(FnRef { file: at.file, func: id.0 }).is_some_and(|f| f.name == name))
+        {
+            let method = FnRef { file: at.file, func: method.0 };
+            let abstract_ = self.function(method).is_some_and(|function| function.body.is_empty());
+            if abstract_ && let Some([only]) = self.implementors.get(&at).map(Vec::as_slice) {
+                return self.class_member(*only, &Ty::Instance(*only), name, depth + 1);
+            }
+            return Ty::Function(method);
+        }
+        let own = FnRef { file: at.file, func: class.parent.0 };
+        if let Some(field) = class.fields.iter().find(|field| field.name == name)
+            && let Some(ty) = &field.ty
+        {
+            let declared = self.declared_at(ty, own, depth + 1);
+            if !declared.is_unknown() {
+                return declared;
+            }
+        }
+        if let Some(value) = self.field_value(at, name) {
+            let ty = self.ty_at(&value, at.file, depth + 1);
+            if !ty.is_unknown() {
+                return ty;
+            }
+        }
+        // What a base gives is of the class it is reached from, not of the one in between.
+        let model = if let Ty::Instance(class) | Ty::Class(class) = of { *class } else { at };
+        for base in &class.bases {
+            let found = match self.declared_at(base, own, depth + 1) {
+                Ty::Instance(base) if base != at => self.class_member(base, of, name, depth + 1),
+                Ty::Lib { path, sure, .. } => match self.packs(at.file).type_of_base(path.trim_end_matches("()")) {
+                    Some(id) => self.member_at(
+                        &Ty::Lib { path: id.clone(), of: Arc::from([Ty::Class(model)]), sure },
+                        name,
+                        at.file,
+                        depth + 1,
+                    ),
+                    None if self.packs(at.file).knows(&path) => {
+                        self.member_at(&Ty::Lib { path, of: Arc::from([Ty::Class(model)]), sure }, name, at.file, depth + 1)
+                    }
+                    None => Ty::Unknown,
+                },
+                _ => Ty::Unknown,
+            };
+            if !found.is_unknown() {
+                return found;
+            }
+        }
+        Ty::Unknown
+    }
+
+    /// What a field is set to: its initial value, or what a constructor assigns.
+    pub fn field_value(&self, at: ClassRef, name: &str) -> Option<Value> {
+        let class = self.class(at)?;
+        let constructors = class.methods.iter().filter(|id| {
+            self.function(FnRef { file: at.file, func: id.0 }).is_some_and(|function| function.flags.is_constructor)
+        });
+        for id in constructors {
+            let function = FnRef { file: at.file, func: id.0 };
+            for event in &self.facts(function)?.events {
+                if let Act::Write { place: Value::Member(of, field), value, .. } = &event.act
+                    && &**field == name
+                    && matches!(&**of, Value::This(_))
+                {
+                    return Some(value.clone());
+                }
+            }
+        }
+        self.files.get(at.file as usize)?.field_values.get(&(at.class, Arc::from(name))).cloned()
+    }
+
+    /// The path with what packs know of it: the id of the type it gives, if any.
+    pub(super) fn known_path(&self, ty: Ty, file: u32) -> Ty {
+        match &ty {
+            Ty::Lib { path, of, sure } => match self.packs(file).type_at(path) {
+                Some(id) => Ty::Lib { path: id.clone(), of: of.clone(), sure: *sure },
+                None => ty,
+            },
+            _ => ty,
+        }
+    }
+
+    /// What the elements of a collection are.
+    pub(super) fn element(&self, of: &Ty, file: u32) -> Ty {
+        match of {
+            Ty::Lib { path, .. } if self.packs(file).kind(path) == TypeKind::Wrapper => self.element(&of.first_arg(), file),
+            Ty::Lib { .. } => of.last_arg(),
+            Ty::Instance(_) => of.clone(),
+            _ => Ty::Unknown,
+        }
+    }
+}

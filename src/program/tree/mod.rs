@@ -1,0 +1,199 @@
+//! [`Tree`]: all files together, and what a value is in it.
+
+mod calls;
+mod members;
+mod names;
+mod settled;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use super::modules::Modules;
+use super::{ClassRef, Ty};
+use crate::facts::{Act, FileFacts, FnFacts, FnRef, Value};
+use crate::files::Language;
+use crate::rules::{Packs, Rulebook};
+use crate::syntax::{Class, Function, Target};
+pub(in crate::program) use settled::owner_file;
+
+/// How far resolution follows one value before it gives up.
+const DEEPEST: u32 = 24;
+
+/// All files of a scan.
+pub struct Tree {
+    /// By file index.
+    pub files: Vec<FileFacts>,
+    /// Paths relative to the root, by file index.
+    pub paths: Vec<String>,
+    /// What is known of libraries.
+    pub book: Rulebook,
+    modules: Modules,
+    implementors: HashMap<ClassRef, Vec<ClassRef>>,
+    results: Vec<Mutex<HashMap<(FnRef, u32), Ty>>>,
+}
+
+impl Tree {
+    /// Links files. `files[i].file` must be `i`.
+    pub fn new(files: Vec<FileFacts>, paths: Vec<String>, book: Rulebook) -> Tree {
+        let listed: Vec<(String, Language)> =
+            files.iter().zip(&paths).map(|(facts, path)| (path.clone(), facts.unit.language)).collect();
+        let mut tree = Tree {
+            files,
+            paths,
+            book,
+            modules: Modules::new(&listed),
+            implementors: HashMap::new(),
+            results: (0..64).map(|_| Mutex::default()).collect(),
+        };
+        tree.implementors = tree.find_implementors();
+        tree
+    }
+
+    fn find_implementors(&self) -> HashMap<ClassRef, Vec<ClassRef>> {
+        let mut found: HashMap<ClassRef, Vec<ClassRef>> = HashMap::new();
+        for facts in &self.files {
+            for (index, class) in facts.unit.classes.iter().enumerate() {
+                for base in &class.bases {
+                    if let Ty::Instance(base) = self.declared(base, FnRef { file: facts.file, func: 0 }) {
+                        found.entry(base).or_default().push(ClassRef { file: facts.file, class: index as u32 });
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The facts of a function.
+    pub fn facts(&self, function: FnRef) -> Option<&FnFacts> {
+        self.files.get(function.file as usize)?.functions.get(function.func as usize)
+    }
+
+    /// The signature of a function.
+    pub fn function(&self, function: FnRef) -> Option<&Function> {
+        self.files.get(function.file as usize)?.unit.functions.get(function.func as usize)
+    }
+
+    /// A class.
+    pub fn class(&self, class: ClassRef) -> Option<&Class> {
+        self.files.get(class.file as usize)?.unit.classes.get(class.class as usize)
+    }
+
+    /// The packs of a file's language.
+    pub fn packs(&self, file: u32) -> &Packs {
+        let language = self.files.get(file as usize).map_or(Language::Sql, |facts| facts.unit.language);
+        self.packs_of(language)
+    }
+
+    fn packs_of(&self, language: Language) -> &Packs {
+        static NONE: std::sync::LazyLock<Packs> = std::sync::LazyLock::new(Packs::default);
+        self.book.packs.get(&language).unwrap_or(&NONE)
+    }
+
+    /// Whether an error in a file's code is a value, not a jump out of the function.
+    pub fn errors_are_values(&self, file: u32) -> bool {
+        self.files.get(file as usize).is_some_and(|facts| facts.unit.language.errors_are_values())
+    }
+
+    /// All functions.
+    pub fn all_functions(&self) -> impl Iterator<Item = FnRef> + '_ {
+        self.files.iter().flat_map(|facts| (0..facts.functions.len()).map(|func| FnRef { file: facts.file, func: func as u32 }))
+    }
+
+    /// The class a method belongs to.
+    pub fn class_of(&self, function: FnRef) -> Option<ClassRef> {
+        let class = self.function(function)?.class?;
+        Some(ClassRef { file: function.file, class: class.0 })
+    }
+
+    /// What a value is. `file` decides which language's packs apply.
+    pub fn ty(&self, value: &Value, file: u32) -> Ty {
+        self.ty_at(value, file, 0)
+    }
+
+    fn ty_at(&self, value: &Value, file: u32, depth: u32) -> Ty {
+        if depth > DEEPEST {
+            return Ty::Unknown;
+        }
+        let found = match value {
+            Value::Module(owner, name) => self.ty_of_name(*owner, name, depth + 1),
+            Value::Global(name) => self.known_path(Ty::lib(name.clone()), file),
+            Value::Member(of, name) => self.member_at(&self.ty_at(of, file, depth + 1), name, file, depth + 1),
+            Value::Index(of, key) => match &**key {
+                Value::Text(name) => self.member_at(&self.ty_at(of, file, depth + 1), name, file, depth + 1),
+                _ => self.element(&self.ty_at(of, file, depth + 1), file),
+            },
+            Value::Element(of) => self.element(&self.ty_at(of, file, depth + 1), file),
+            Value::Result(function, event) => self.ty_of_result(*function, *event, depth + 1),
+            Value::Param(function, index) => self.ty_of_param(*function, *index, depth + 1),
+            Value::This(function) => match self.class_of(*function) {
+                Some(class) if self.function(*function).is_some_and(|method| method.flags.is_static) => Ty::Class(class),
+                Some(class) => Ty::Instance(class),
+                None => Ty::Unknown,
+            },
+            Value::Captured(function, name) => match self.facts(*function).and_then(|facts| facts.locals.get(name)) {
+                Some(Value::Captured(again, same)) if again == function && same == name => Ty::Unknown,
+                Some(value) => self.ty_at(value, function.file, depth + 1),
+                None => Ty::Unknown,
+            },
+            Value::Function(function) => Ty::Function(*function),
+            Value::Object(Some(name), _) => self.declared_name(name, FnRef { file, func: 0 }, depth + 1),
+            Value::Object(None, _) => Ty::Literal(Box::new(value.clone())),
+            Value::List(_) => self.known_path(Ty::lib("[]"), file),
+            Value::Any(_) | Value::Choose(_) => value
+                .options()
+                .into_iter()
+                .map(|option| self.ty_at(option, file, depth + 1))
+                .find(|ty| !ty.is_unknown())
+                .unwrap_or_default(),
+            Value::All(parts) => parts.last().map_or(Ty::Unknown, |last| self.ty_at(last, file, depth + 1)),
+            _ => Ty::Unknown,
+        };
+        self.by_looks(found, value, file)
+    }
+
+    /// A type guessed from the name a value goes by, where nothing better is known.
+    fn by_looks(&self, found: Ty, value: &Value, file: u32) -> Ty {
+        let packs = self.packs(file);
+        let strange = match &found {
+            Ty::Unknown => true,
+            Ty::Lib { path, .. } => !packs.knows(path),
+            _ => false,
+        };
+        if !strange {
+            return found;
+        }
+        let guess = self.name_of(value).and_then(|name| packs.types_like(&name).first().cloned());
+        match guess {
+            Some(id) => Ty::Lib { path: id, of: Arc::from([]), sure: false },
+            None => found,
+        }
+    }
+
+    /// The name a value goes by: its variable, parameter or last member.
+    pub fn name_of(&self, value: &Value) -> Option<String> {
+        match value {
+            Value::Module(_, name) | Value::Global(name) | Value::Captured(_, name) | Value::Member(_, name) => {
+                Some(name.to_string())
+            }
+            Value::Param(function, index) => match &self.function(*function)?.params.get(*index as usize)?.target {
+                Target::Name(name, _) => Some(name.clone()),
+                Target::Inside(inner) => match &**inner {
+                    Target::Name(name, _) => Some(name.clone()),
+                    _ => None,
+                },
+                _ => None,
+            },
+            Value::Result(function, event) => {
+                let event = self.facts(*function)?.events.get(*event as usize)?;
+                match (&event.bound, &event.act) {
+                    (Some(name), _) => Some(name.to_string()),
+                    (None, Act::Call { callee, .. }) => self.name_of(callee),
+                    _ => None,
+                }
+            }
+            Value::Any(options) => options.iter().find_map(|option| self.name_of(option)),
+            Value::Index(of, _) | Value::Element(of) => self.name_of(of),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What names stand for across files: module-level names, imports, exports and declared types.
+
+use std::sync::Arc;
+
+use super::{DEEPEST, Tree};
+use crate::facts::{FnRef, Value};
+use crate::files::Language;
+use crate::program::{ClassRef, Ty};
+use crate::syntax::{Export, ExportTarget, TypeRef};
+
+impl Tree {
+    pub(super) fn ty_of_name(&self, file: u32, name: &str, depth: u32) -> Ty {
+        let Some(facts) = self.files.get(file as usize) else { return Ty::Unknown };
+        if let Some(known) = facts.names.get(name)
+            && known.value != Value::Unknown
+        {
+            let ty = self.ty_at(&known.value, file, depth);
+            let itself = matches!(&known.value, Value::Module(owner, same) if *owner == file && &**same == name);
+            if !itself && !ty.is_unknown() {
+                return ty;
+            }
+        }
+        if let Some(class) = facts.unit.classes.iter().position(|class| class.name == name) {
+            return Ty::Class(ClassRef { file, class: class as u32 });
+        }
+        if let Some(import) = facts.unit.imports.iter().find(|import| import.local == name) {
+            return self.imported(file, &import.module, import.member.as_deref(), depth);
+        }
+        for glob in facts.unit.imports.iter().filter(|import| import.local == "*") {
+            let module = self.imported(file, &glob.module, glob.member.as_deref().filter(|member| *member != "*"), depth);
+            let found = match module {
+                Ty::Module(_) | Ty::Package(_) | Ty::Class(_) => self.member_at(&module, name, file, depth),
+                _ => Ty::Unknown,
+            };
+            if !found.is_unknown() {
+                return found;
+            }
+        }
+        if facts.unit.language == Language::Rust {
+            return self.modules.find(file, name).unwrap_or_default();
+        }
+        Ty::Unknown
+    }
+
+    /// What an import names.
+    pub(super) fn imported(&self, file: u32, module: &str, member: Option<&str>, depth: u32) -> Ty {
+        if depth > DEEPEST {
+            return Ty::Unknown;
+        }
+        let language = self.files.get(file as usize).map(|facts| facts.unit.language);
+        if let Some(at) = self.modules.find(file, module) {
+            return match member {
+                None if language == Some(Language::JavaScript) => match self.exported(&at, "=", depth) {
+                    Ty::Unknown => at,
+                    whole => whole,
+                },
+                None => at,
+                Some(name) => self.member_at(&at, name, file, depth),
+            };
+        }
+        let module = module.strip_prefix("node:").unwrap_or(module);
+        let path = match member {
+            None | Some("default" | "*") => module.to_owned(),
+            Some(name) => format!("{module}.{name}"),
+        };
+        if language == Some(Language::Rust) && matches!(module.split('.').next(), Some("crate" | "self" | "super")) {
+            // An item of this crate whose module is a file's own inline module: look it up by its last module file.
+            if let Some((outer, inner)) = module.rsplit_once('.')
+                && let found @ (Ty::Module(_) | Ty::Package(_)) = self.imported(file, outer, None, depth + 1)
+            {
+                let within = self.member_at(&found, inner, file, depth + 1);
+                let item = member.map_or(within.clone(), |name| match within {
+                    Ty::Unknown => self.member_at(&found, name, file, depth + 1),
+                    ty => self.member_at(&ty, name, file, depth + 1),
+                });
+                if !item.is_unknown() {
+                    return item;
+                }
+            }
+        }
+        let looks = member.and_then(|name| self.packs(file).type_of_member(name));
+        match (self.known_path(Ty::lib(path.as_str()), file), looks) {
+            (Ty::Lib { path: same, .. }, Some(id)) if *same == *path => {
+                Ty::Lib { path: id.clone(), of: Arc::from([Ty::lib(module)]), sure: false }
+            }
+            (found, _) => found,
+        }
+    }
+
+    /// What a module offers under a name; `Unknown` when it does not.
+    pub(super) fn exported(&self, module: &Ty, name: &str, depth: u32) -> Ty {
+        let Ty::Module(file) = module else { return Ty::Unknown };
+        let Some(facts) = self.files.get(*file as usize) else { return Ty::Unknown };
+        let find = |export: &Export| match &export.target {
+            ExportTarget::Local(local) => self.ty_of_name(*file, local, depth + 1),
+            ExportTarget::Other { module, member } => self.imported(*file, module, member.as_deref(), depth + 1),
+        };
+        if let Some(export) = facts.unit.exports.iter().find(|export| export.name == name) {
+            return find(export);
+        }
+        if depth > DEEPEST {
+            return Ty::Unknown;
+        }
+        for export in facts.unit.exports.iter().filter(|export| export.name == "*") {
+            if let ExportTarget::Other { module, .. } = &export.target
+                && let Some(inner) = self.modules.find(*file, module)
+            {
+                let found = self.exported(&inner, name, depth + 1);
+                if !found.is_unknown() {
+                    return found;
+                }
+            }
+        }
+        Ty::Unknown
+    }
+
+    /// The type a declaration names, as an instance.
+    pub fn declared(&self, ty: &TypeRef, at: FnRef) -> Ty {
+        self.declared_at(ty, at, 0)
+    }
+
+    pub(super) fn declared_at(&self, ty: &TypeRef, at: FnRef, depth: u32) -> Ty {
+        if depth > DEEPEST {
+            return Ty::Unknown;
+        }
+        if ty.name == "Self" {
+            return self.class_of(at).map_or(Ty::Unknown, Ty::Instance);
+        }
+        let args = ty.args.iter().map(|arg| self.declared_at(arg, at, depth + 1));
+        self.declared_name(&ty.name, at, depth + 1).with(args)
+    }
+
+    pub(super) fn declared_name(&self, name: &str, at: FnRef, depth: u32) -> Ty {
+        let mut parts = name.split('.');
+        let Some(first) = parts.next() else { return Ty::Unknown };
+        let mut ty = match self.ty_of_name(at.file, first, depth + 1) {
+            Ty::Unknown => Ty::lib(first),
+            found => found,
+        };
+        for part in parts {
+            ty = self.member_at(&ty, part, at.file, depth + 1);
+        }
+        self.instance(ty, at.file)
+    }
+
+    /// An instance of what a class name stands for.
+    pub(super) fn instance(&self, ty: Ty, file: u32) -> Ty {
+        match ty {
+            Ty::Class(class) => Ty::Instance(class),
+            Ty::Lib { path, of, sure } if !path.contains(':') => {
+                let called = format!("{path}()");
+                match self.packs(file).type_at(&called) {
+                    Some(id) => Ty::Lib { path: id.clone(), of, sure },
+                    None => Ty::Lib { path: called.into(), of, sure },
+                }
+            }
+            other => other,
+        }
+    }
+
+    pub(super) fn ty_of_param(&self, function: FnRef, index: u32, depth: u32) -> Ty {
+        let Some(param) = self.function(function).and_then(|f| f.params.get(index as usize)) else { return Ty::Unknown };
+        if let Some(ty) = &param.ty {
+            let declared = self.declared_at(ty, function, depth + 1);
+            if !declared.is_unknown() {
+                return declared;
+            }
+        }
+        Ty::Unknown
+    }
+}

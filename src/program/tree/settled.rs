@@ -1,0 +1,117 @@
+//! The value behind a name that never changes, and the file that defines a name.
+
+use super::{DEEPEST, Tree};
+use crate::facts::Value;
+use crate::program::{ClassRef, Ty};
+use crate::syntax::ExportTarget;
+
+impl Tree {
+    /// The value behind a name, where it never changes: constants, options, templates of other files.
+    pub fn settled(&self, value: &Value) -> Value {
+        let mut value = value.clone();
+        for _ in 0..DEEPEST {
+            let next = match &value {
+                Value::Module(file, name) => self.module_value(*file, name),
+                Value::Captured(function, name) => self.facts(*function).and_then(|facts| facts.locals.get(name).cloned()),
+                Value::Member(of, name) => match &**of {
+                    Value::This(function) => self.class_of(*function).and_then(|class| self.constant_field(class, name)),
+                    inner => match self.settled_once(inner) {
+                        Some(Value::Object(ty, entries)) => Value::Object(ty, entries).entry(name).cloned(),
+                        _ => match self.ty(inner, owner_file(inner)) {
+                            Ty::Module(file) => self.module_value(file, name),
+                            Ty::Class(class) => self.constant_field(class, name),
+                            _ => None,
+                        },
+                    },
+                },
+                _ => None,
+            };
+            match next {
+                Some(next) if next != value => value = next,
+                _ => return value,
+            }
+        }
+        value
+    }
+
+    pub(super) fn settled_once(&self, value: &Value) -> Option<Value> {
+        match value {
+            Value::Object(..) => Some(value.clone()),
+            Value::Module(..) | Value::Captured(..) => Some(self.settled(value)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn constant_field(&self, class: ClassRef, name: &str) -> Option<Value> {
+        let value = self.field_value(class, name)?;
+        matches!(
+            value,
+            Value::Text(_) | Value::Number(_) | Value::Template(_) | Value::Bool(_) | Value::Object(..) | Value::Module(..)
+        )
+        .then_some(value)
+    }
+
+    pub(super) fn module_value(&self, file: u32, name: &str) -> Option<Value> {
+        let facts = self.files.get(file as usize)?;
+        if let Some(known) = facts.names.get(name) {
+            return (!known.reassigned && known.value != Value::Unknown).then(|| known.value.clone());
+        }
+        let import = facts.unit.imports.iter().find(|import| import.local == name)?;
+        let Ty::Module(other) = self.modules.find(file, &import.module)? else { return None };
+        self.exported_value(other, import.member.as_deref()?, 0)
+    }
+
+    pub(super) fn exported_value(&self, file: u32, name: &str, depth: u32) -> Option<Value> {
+        let facts = self.files.get(file as usize)?;
+        match facts.unit.exports.iter().find(|export| export.name == name).map(|export| &export.target) {
+            Some(ExportTarget::Local(local)) => Some(Value::Module(file, local.as_str().into())),
+            Some(ExportTarget::Other { module, member }) if depth < DEEPEST => {
+                let Ty::Module(other) = self.modules.find(file, module)? else { return None };
+                self.exported_value(other, member.as_deref()?, depth + 1)
+            }
+            _ => facts.names.contains_key(name).then(|| Value::Module(file, name.into())),
+        }
+    }
+
+    /// The same module-level name, at the file that defines it.
+    pub fn definition(&self, value: &Value) -> Value {
+        let mut value = value.clone();
+        for _ in 0..DEEPEST {
+            let next = match &value {
+                Value::Module(file, name) => {
+                    let Some(facts) = self.files.get(*file as usize) else { return value };
+                    if facts.names.contains_key(name) {
+                        return value;
+                    }
+                    facts.unit.imports.iter().find(|import| import.local == **name).and_then(|import| {
+                        let Ty::Module(other) = self.modules.find(*file, &import.module)? else { return None };
+                        self.exported_value(other, import.member.as_deref()?, 0)
+                    })
+                }
+                Value::Member(of, name) => match self.ty(of, owner_file(of)) {
+                    Ty::Module(file) => self.exported_value(file, name, 0),
+                    _ => None,
+                },
+                _ => None,
+            };
+            match next {
+                Some(next) if next != value => value = next,
+                _ => return value,
+            }
+        }
+        value
+    }
+}
+
+/// The file a value's names belong to.
+pub(in crate::program) fn owner_file(value: &Value) -> u32 {
+    match value {
+        Value::Module(file, _) => *file,
+        Value::Param(function, _)
+        | Value::This(function)
+        | Value::Captured(function, _)
+        | Value::Result(function, _)
+        | Value::Function(function) => function.file,
+        other => other.children().first().map_or(0, |child| owner_file(child)),
+    }
+}
