@@ -16,6 +16,8 @@ pub struct World<'t> {
     pub schema: &'t Schema,
     /// How long instances live.
     pub instances: &'t Instances,
+    /// Files that hold a script which frees a lock only for its owner.
+    pub owner_checked: HashSet<u32>,
     /// A connection pooler between the program and its database hands connections out by transaction.
     pub pooled_by_transaction: bool,
 }
