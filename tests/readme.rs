@@ -16,11 +16,11 @@ fn console_blocks_show_what_is_printed() {
     assert!(blocks.len() >= 3, "the README shows the demo, a scan and a volley");
     for block in blocks {
         let (command, shown) = command_and_output(&block);
-        let printed = run(&command);
+        let (printed, complaints) = run(&command);
         let (shown, printed) = (normal(&shown), normal(&printed));
         assert!(
             fits(&shown, &printed),
-            "README.md shows another output of `{command}`.\n--- shown\n{}\n--- printed (numbers are not compared)\n{}",
+            "README.md shows another output of `{command}`.\n--- shown\n{}\n--- printed (numbers are not compared)\n{}\n{complaints}",
             shown.join("\n"),
             printed.join("\n")
         );
@@ -86,8 +86,8 @@ fn command_and_output(block: &str) -> (String, String) {
     (command, lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Runs a command where the demo's sources lie, with this build's program in front.
-fn run(command: &str) -> String {
+/// Runs a command where the demo's sources lie, with this build's program in front: what it prints, and what it complains of.
+fn run(command: &str) -> (String, String) {
     let folder = tempfile::tempdir().unwrap();
     let demo = folder.path().join("src/demo");
     fs::create_dir_all(&demo).unwrap();
@@ -106,7 +106,7 @@ fn run(command: &str) -> String {
         .stdin(Stdio::null())
         .output()
         .unwrap();
-    String::from_utf8(output.stdout).unwrap()
+    (String::from_utf8(output.stdout).unwrap(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 /// Lines without what differs from run to run: numbers, how many copies are named in a row, and how wide columns are.

@@ -4,7 +4,8 @@
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use axum::extract::{Path as Segment, State};
@@ -12,7 +13,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -25,6 +26,9 @@ pub const SCHEMA: &str = include_str!("schema.sql");
 /// How long a statement waits for another process's write to end.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long a copy waits before it tries again to create the database.
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// Requests are served by this many threads, so that they meet inside one copy as well.
 const THREADS: usize = 8;
 
@@ -35,7 +39,18 @@ fn create_database(database: &Path) -> Result<()> {
         connection.pragma_update(None, "journal_mode", "wal")?;
         connection.execute_batch(SCHEMA)
     };
-    create().with_context(|| format!("cannot create the demo's database {}", database.display()))
+    let deadline = Instant::now() + BUSY_TIMEOUT;
+    loop {
+        match create() {
+            // Copies that start together: the change of the journal's mode does not wait by itself.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < deadline => {
+                thread::sleep(PAUSE);
+            }
+            outcome => {
+                return outcome.with_context(|| format!("cannot create the demo's database {}", database.display()));
+            }
+        }
+    }
 }
 
 /// Runs one copy on this loopback port until the process ends.
@@ -112,7 +127,6 @@ fn open(database: &Path) -> rusqlite::Result<Connection> {
 mod tests {
     use std::io::{Read, Write};
     use std::net::TcpStream;
-    use std::thread;
 
     use super::*;
 

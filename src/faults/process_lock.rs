@@ -26,7 +26,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
     }
 }
 
-/// The effect that tells most: one that a decision leads to, then the surest, then the first.
+/// The effect that tells most: one that a decision leads to, then the surest, then one on what was read, then the first.
 fn most_telling<'e>(
     view: &View<'_>,
     region: &Region,
@@ -34,14 +34,22 @@ fn most_telling<'e>(
 ) -> Option<(u32, &'e FlatEvent, Sureness)> {
     work.iter()
         .max_by_key(|(index, event, sureness)| {
+            let read = decision(view, region, *index, event);
             (
                 refreshes_credential(view, event),
-                decision(view, region, *index, event).is_some(),
+                read.is_some(),
                 *sureness,
+                read.is_some_and(|read| of_one_table(view.event(read), event)),
                 std::cmp::Reverse(*index),
             )
         })
         .copied()
+}
+
+/// Whether a read and a write are of the same table.
+fn of_one_table(read: &FlatEvent, write: &FlatEvent) -> bool {
+    let table = |event: &FlatEvent| event.statement().and_then(|statement| statement.table.clone());
+    table(read).is_some_and(|read| table(write) == Some(read))
 }
 
 /// The read under the lock on which an effect depends.

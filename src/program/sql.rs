@@ -179,9 +179,13 @@ impl Params {
                     statement.counts |= name == "count";
                     statement.max |= name == "max";
                 }
-                if let SelectItem::UnnamedExpr(Expr::Exists { .. })
-                | SelectItem::ExprWithAlias { expr: Expr::Exists { .. }, .. } = item
+                if let SelectItem::UnnamedExpr(Expr::Exists { subquery, .. })
+                | SelectItem::ExprWithAlias { expr: Expr::Exists { subquery, .. }, .. } = item
                 {
+                    // Asked of the subquery's table.
+                    let asked = self.query(subquery, text, idioms, next);
+                    statement.table = statement.table.or(asked.table);
+                    statement.wheres.extend(asked.wheres);
                     statement.counts = true;
                 }
             }
@@ -429,5 +433,12 @@ mod tests {
     fn conflicts_and_locks_are_seen() {
         assert!(one("INSERT INTO a (id) VALUES (%s) ON CONFLICT DO NOTHING RETURNING id").conflict);
         assert!(one("SELECT * FROM a WHERE id = $1 FOR UPDATE SKIP LOCKED").row_lock);
+    }
+
+    #[test]
+    fn a_question_is_asked_of_the_inner_table() {
+        let statement = one("SELECT EXISTS (SELECT 1 FROM redemptions WHERE code = ?1)");
+        assert_eq!((statement.op, statement.table.as_deref(), statement.counts), (Op::Select, Some("redemption"), true));
+        assert_eq!(statement.wheres[0].name, "code");
     }
 }
