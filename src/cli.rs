@@ -2,6 +2,7 @@
 //! standard error. It must not know how a scan works or what a format looks like.
 
 mod catalogue;
+mod demo;
 mod demo_copy;
 mod hammer;
 mod progress;
@@ -46,6 +47,8 @@ enum Command {
     Explain(catalogue::ExplainArgs),
     /// List all rules
     Rules(catalogue::RulesArgs),
+    /// See both at work on a built-in service: a lock that does not hold for three copies, and a cure that does
+    Demo,
     /// Run one copy of the demo's service
     #[command(hide = true)]
     DemoCopy(demo_copy::DemoCopyArgs),
@@ -73,6 +76,7 @@ pub fn main() -> ExitCode {
         Command::Hammer(args) => hammer::run(&args),
         Command::Explain(args) => catalogue::explain(&args),
         Command::Rules(args) => catalogue::list(&args),
+        Command::Demo => demo::run(),
         Command::DemoCopy(args) => demo_copy::run(&args),
     };
     match outcome {

@@ -2,17 +2,18 @@
 
 mod parsed;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::facts::{FileFacts, facts};
+use crate::facts::{Act, FileFacts, Value, facts};
 use crate::faults::{self, Copies, Finding, World};
 use crate::files::{Language, Source, Tree, WalkOptions, read_tree};
 use crate::findings::{Remark, Report, Selection, Stats, Suppressions, settle};
 use crate::program::{self, Flattener, Instances, Schema};
-use crate::rules::{Catalogue, FileRole, RuleSet, Rulebook};
+use crate::rules::{Catalogue, FileRole, RuleSet, Rulebook, ScriptKind};
 use crate::syntax::Unit;
 
 use parsed::{Parsed, deep_threads, parse_all};
@@ -70,7 +71,7 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
         let found = find_faults(&tree, units, book, &catalogue, options.copies);
         (parsed, remarks, found)
     });
-    let (suppressions, unclear) = Suppressions::read(remarks.into_iter(), &catalogue);
+    let (suppressions, unclear) = Suppressions::read(remarks, &catalogue);
     let settled = settle(found, &tree, &selection, &suppressions);
 
     let mut gaps = std::mem::take(&mut tree.gaps);
@@ -108,9 +109,27 @@ fn find_faults(tree: &Tree, units: Vec<Parsed>, book: Rulebook, catalogue: &Cata
         tree: &program,
         schema: &Schema::read(tree.sources.iter().filter(|source| source.language == Language::Sql)),
         instances: &Instances::new(&program),
+        owner_checked: owner_checked(&program),
         pooled_by_transaction: tree.documents.iter().any(|document| pools_by_transaction(&document.text)),
     };
     faults::detect(&world, &flattener, &sources, catalogue, copies)
+}
+
+/// Files that hold a script which frees a lock only for its owner.
+fn owner_checked(program: &program::Tree) -> HashSet<u32> {
+    let releases = |value: &Value| {
+        value.any(
+            &|part| matches!(part, Value::Text(text) if program.book.idioms.script(text) == Some(ScriptKind::ReleaseIfOwner)),
+        )
+    };
+    let holds = |file: &FileFacts| {
+        file.names.values().any(|name| releases(&name.value))
+            || file.functions.iter().flat_map(|function| &function.events).any(|event| match &event.act {
+                Act::Call { args, .. } => args.iter().any(|(_, value)| releases(value)),
+                _ => false,
+            })
+    };
+    program.files.iter().filter(|file| holds(file)).map(|file| file.file).collect()
 }
 
 /// Whether a pooler's settings hand connections out by transaction.

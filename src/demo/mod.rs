@@ -1,10 +1,12 @@
 //! The demonstration: one coupon service in two variants, whose running source is what gets scanned and hammered.
 //!
-//! It must not know how a scan or a volley works.
+//! It must not know how a scan or a volley works. The experiment follows the check of rule SCL-8 of the Agent Wranglers scaling
+//! playbook (CC BY 4.0): <https://agentwranglers.se/playbook/scaling/stateless-app-servers/shared-locks-and-counters>
 
 mod guarded_by_condition;
 mod guarded_by_mutex;
 pub mod service;
+mod show;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,6 +14,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use axum::Router;
 use clap::ValueEnum;
+
+pub use show::show;
 
 /// How the service sees to it that a coupon is redeemed once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

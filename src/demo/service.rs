@@ -28,18 +28,19 @@ pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Requests are served by this many threads, so that they meet inside one copy as well.
 const THREADS: usize = 8;
 
-/// Creates the database that all copies share: one file, with its log beside it.
-pub fn create_database(database: &Path) -> Result<()> {
+/// Creates the database that all copies share, where it is missing: one file, with its log beside it.
+fn create_database(database: &Path) -> Result<()> {
     let create = || {
-        let connection = Connection::open(database)?;
+        let connection = open(database)?;
         connection.pragma_update(None, "journal_mode", "wal")?;
         connection.execute_batch(SCHEMA)
     };
     create().with_context(|| format!("cannot create the demo's database {}", database.display()))
 }
 
-/// Runs one copy on this loopback port until the process ends; the database exists already.
+/// Runs one copy on this loopback port until the process ends.
 pub fn serve(variant: Variant, port: u16, database: &Path) -> Result<()> {
+    create_database(database)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
     runtime.block_on(async {
         let listener =

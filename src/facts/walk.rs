@@ -200,15 +200,21 @@ impl<'a> Walker<'a> {
         let outer = self.in_loop.replace(index);
         let before = self.env.clone();
         let kept = self.guards.len();
+        let mut after = vec![];
         if let Some(test) = test {
             let tested = self.test(test);
             self.guards.extend(tested.holds);
+            // What ends the loop holds behind it, unless it can be left otherwise.
+            if !breaks(body) {
+                after = tested.fails;
+            }
         }
         if let (Some((target, _)), Some(source)) = (each, source) {
             self.bind(target, Value::Element(Arc::new(source)), span, true);
         }
         self.block(body);
         self.guards.truncate(kept);
+        self.guards.extend(after);
         self.in_loop = outer;
         self.join(before);
         endless && !breaks(body)
@@ -573,7 +579,9 @@ impl<'a> Walker<'a> {
             ExprKind::Is(inner, shape) => Value::Is(Arc::new(self.expr(inner)), Arc::new(shape.clone())),
             ExprKind::Propagate(inner) => {
                 let value = self.expr(inner);
-                if let Some(index) = self.out.event_of(self.me, &value)
+                // A result kept in a variable leaves later than the call that made it.
+                if !matches!(inner.kind, ExprKind::Name(_))
+                    && let Some(index) = self.out.event_of(self.me, &value)
                     && let Some(event) = self.out.events.get_mut(index as usize)
                 {
                     event.propagated = true;

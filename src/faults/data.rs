@@ -110,9 +110,8 @@ fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> 
     let spends = match write.statement.op {
         Op::Update => {
             let compared = columns_of(view, &guard.value, read.index);
-            let relative = write.statement.sets.iter().filter(|column| column.kind == ColumnKind::Relative);
-            write.statement.sets.is_empty() && write.statement.entity.is_none() && false
-                || relative.into_iter().any(|column| compared.is_empty() || compared.contains(&column.name))
+            let mut relative = write.statement.sets.iter().filter(|column| column.kind == ColumnKind::Relative);
+            relative.any(|column| compared.is_empty() || compared.contains(&column.name))
         }
         Op::Insert => read.statement.counts,
         _ => false,

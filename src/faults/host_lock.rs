@@ -89,10 +89,15 @@ fn advisory(view: &View<'_>, found: &mut Vec<Candidate>) {
 }
 
 fn pooled(view: &View<'_>, event: &FlatEvent) -> bool {
-    let Some((crate::facts::Value::Member(receiver, _), _)) = event.call() else { return false };
+    let Some((callee, args)) = event.call() else { return false };
     let file = event.origin.0.file;
-    let ty = unwrapped(view.world.tree, view.world.tree.ty(&view.flat.plain(receiver), file), file);
-    matches!(ty, Ty::Lib { path, .. } if view.world.tree.packs(file).kind(&path) == TypeKind::Pool)
+    let tree = view.world.tree;
+    let is_pool = |value: &crate::facts::Value| {
+        let ty = unwrapped(tree, tree.ty(&view.flat.plain(value), file), file);
+        matches!(ty, Ty::Lib { path, .. } if tree.packs(file).kind(&path) == TypeKind::Pool)
+    };
+    let on = matches!(callee, crate::facts::Value::Member(receiver, _) if is_pool(receiver));
+    on || args.iter().any(|(_, value)| is_pool(value))
 }
 
 /// Whether the connection's own words say that it goes through the pooler; without any, it is taken to.

@@ -70,7 +70,7 @@ fn remembers(view: &View<'_>, changes: &[StateChange], test: &StateTest, index: 
         // The effect happens inside a call whose result is kept.
         depends.iter().any(|at| {
             let call = view.event(*at);
-            let inside = event.hops.iter().any(|hop| *hop == call.at) || event.within.contains(at);
+            let inside = event.hops.contains(&call.at) || event.within.contains(at);
             inside && !matches!(change.value, Value::Bool(_) | Value::Number(_))
         })
     };

@@ -191,7 +191,7 @@ pub fn compares(view: &View<'_>, value: &Value, read: u32) -> bool {
     let mut found = false;
     each_part(view, value, &mut |part| {
         if let Value::Op(BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual, pair) = part {
-            let zero = pair.iter().any(|side| *side == Value::Number(0.0));
+            let zero = pair.contains(&Value::Number(0.0));
             found |= !zero && pair.iter().any(|side| view.flat.depends(side).contains(&read));
         }
     });

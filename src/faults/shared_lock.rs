@@ -59,7 +59,9 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         expiry(view, taken, &rest, found);
         if let Some(delete) = deletes {
             blind(view, taken, delete, found);
-        } else if constant(view, &taken.kv.value) && owner_checked {
+        } else if same_for_all(view, &taken.kv.value)
+            && (owner_checked || view.world.owner_checked.contains(&taken.event.at.file))
+        {
             let mut candidate = Candidate::new(
                 view,
                 "lock-shared-token",
@@ -106,7 +108,49 @@ fn is_lock(view: &View<'_>, taken: &Taken<'_>, freed: bool) -> bool {
 }
 
 fn constant(view: &View<'_>, value: &Value) -> bool {
-    matches!(view.world.tree.settled(value), Value::Text(_) | Value::Number(_) | Value::Bool(_))
+    matches!(view.world.tree.settled(&passed(view, value)), Value::Text(_) | Value::Number(_) | Value::Bool(_))
+}
+
+/// The value behind calls that only pass it on.
+fn passed(view: &View<'_>, value: &Value) -> Value {
+    match value {
+        Value::Flat(index) => match view.event(*index).meant(Meaning::Pass) {
+            Some(meant) => passed(view, meant.part("of").unwrap_or(&meant.receiver)),
+            None => value.clone(),
+        },
+        other => other.clone(),
+    }
+}
+
+/// Whether every thread of a copy, or every copy, writes the same token: a constant, or a module's variable made without
+/// anything random.
+fn same_for_all(view: &View<'_>, value: &Value) -> bool {
+    if constant(view, value) {
+        return true;
+    }
+    let tree = view.world.tree;
+    let value = passed(view, value);
+    let Value::Module(..) = tree.definition(&value) else { return false };
+    let settled = tree.settled(&tree.definition(&value));
+    !matches!(settled, Value::Module(..)) && !random(tree, &settled, 0)
+}
+
+/// Whether a module's value is made from something random.
+fn random(tree: &crate::program::Tree, value: &Value, depth: u32) -> bool {
+    depth < 6
+        && value.any(&|part| match part {
+            Value::Result(function, event) => {
+                let Some(Act::Call { callee, args, .. }) =
+                    tree.facts(*function).and_then(|facts| facts.events.get(*event as usize)).map(|event| &event.act)
+                else {
+                    return false;
+                };
+                let fresh =
+                    crate::program::meaning(tree, callee, args, function.file).is_some_and(|meant| meant.is == Meaning::Fresh);
+                fresh || random(tree, callee, depth + 1) || args.iter().any(|(_, value)| random(tree, value, depth + 1))
+            }
+            _ => false,
+        })
 }
 
 fn expiry(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut Vec<Candidate>) {
@@ -161,7 +205,7 @@ fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut
         .find(|(_, event)| {
             let throws = matches!(&event.act, Act::Exit { kind: ExitKind::Throw, .. });
             let fails = match view.world.tree.errors_are_values(event.origin.0.file) {
-                true => event.propagated,
+                true => event.propagated && !of_taking(view, taken, event),
                 false => effect(view, event).is_some() && event.caught.is_none(),
             };
             throws || fails
@@ -180,10 +224,17 @@ fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut
     found.push(sure(candidate, taken.kv).at_most(Confidence::Medium));
 }
 
+/// Whether an error is that of taking the lock itself: nothing is held then.
+fn of_taking(view: &View<'_>, taken: &Taken<'_>, event: &FlatEvent) -> bool {
+    let Some((callee, args)) = event.call() else { return false };
+    let about = |value: &Value| view.flat.depends(value).contains(&taken.index);
+    about(callee) || args.iter().any(|(_, value)| about(value))
+}
+
 /// The answer is not looked at, or a failing store counts as taken.
 fn ignored(view: &View<'_>, taken: &Taken<'_>, found: &mut Vec<Candidate>) {
     let work = view.events().find(|(index, event)| *index > taken.index && effect(view, event).is_some());
-    let unused = taken.event.dropped && taken.event.hops.is_empty() && !view.flat.used(taken.index);
+    let unused = taken.event.dropped && !view.flat.used(taken.index);
     let open = fails_open(view, taken);
     let Some((_, work)) = work.filter(|_| unused || open.is_some()).or(open.map(|event| (0, event))) else { return };
     let message = if unused {
@@ -280,10 +331,9 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Vec<Candi
 
 /// Whether what a read found is used as a value, as a cache's is, and not only tested.
 fn handed_on(view: &View<'_>, read: u32) -> bool {
-    view.flat.returns.iter().any(|(value, _)| view.flat.depends(value).contains(&read))
-        || view.events().any(|(_, event)| {
-            event.call().is_some_and(|(_, args)| args.iter().any(|(_, value)| view.flat.depends(value).contains(&read)))
-        })
+    let carries = |value: &Value| value.any(&|part| *part == Value::Flat(read));
+    view.flat.returns.iter().any(|(value, _)| carries(value))
+        || view.events().any(|(_, event)| event.call().is_some_and(|(_, args)| args.iter().any(|(_, value)| carries(value))))
 }
 
 /// Whether a value marks a lock: a constant, a random token, a time or a name of the holder; not something read or worked out.

@@ -7,7 +7,6 @@ use std::rc::Rc;
 use super::regions::{Region, regions};
 use crate::facts::{FnRef, Value};
 use crate::program::{Flat, FlatEvent, Instances, Lifetime, Made, Place, Schema, Spot, Tree, What, lifetime, made_of, place_of};
-use crate::rules::TypeKind;
 
 /// Everything about the tree.
 pub struct World<'t> {
@@ -17,6 +16,8 @@ pub struct World<'t> {
     pub schema: &'t Schema,
     /// How long instances live.
     pub instances: &'t Instances,
+    /// Files that hold a script which frees a lock only for its owner.
+    pub owner_checked: HashSet<u32>,
     /// A connection pooler between the program and its database hands connections out by transaction.
     pub pooled_by_transaction: bool,
 }

@@ -30,6 +30,10 @@ pub struct HammerArgs {
     /// How long a copy may take to become ready
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, requires = "run")]
     pub ready_timeout: Duration,
+    /// The folder below which the copies' logs are kept where something is to be seen in them; else the system's for temporary
+    /// files
+    #[arg(long, value_name = "DIR", requires = "run")]
+    pub logs: Option<PathBuf>,
 
     /// The method; POST where there is a body, else GET
     #[arg(short = 'X', long = "request", value_name = "METHOD")]

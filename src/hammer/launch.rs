@@ -48,7 +48,7 @@ struct Process {
 /// Starts the copies and waits until each is ready.
 pub fn start(launch: &Launch, tls: &Arc<ClientConfig>, interrupt: &Interrupt) -> Result<Fleet> {
     let ports = free_ports(usize::from(launch.copies))?;
-    let logs = log_folder()?;
+    let logs = log_folder(launch.logs.as_deref())?;
     let mut fleet = Fleet { copies: Vec::new(), logs, processes: Vec::new(), keep_logs: true };
     for (index, &port) in ports.iter().enumerate() {
         let log = fleet.logs.join(format!("copy-{}.log", index + 1));
@@ -194,9 +194,9 @@ fn free_ports(count: usize) -> Result<Vec<u16>> {
     Ok(listeners.iter().map(|listener| listener.local_addr().map(|address| address.port())).collect::<Result<_, _>>()?)
 }
 
-fn log_folder() -> Result<PathBuf> {
+fn log_folder(below: Option<&Path>) -> Result<PathBuf> {
     let name = format!("lockcheck-{}-{:08x}", std::process::id(), rand::random::<u32>());
-    let folder = std::env::temp_dir().join(name);
+    let folder = below.map_or_else(std::env::temp_dir, Path::to_path_buf).join(name);
     fs::DirBuilder::new()
         .mode(0o700)
         .create(&folder)

@@ -95,6 +95,8 @@ pub struct Launch {
     pub ready: Option<String>,
     /// How long that may take.
     pub timeout: Duration,
+    /// The folder below which their logs are written; the system's for temporary files where there is none.
+    pub logs: Option<PathBuf>,
 }
 
 /// A request beside the volley, to a path of the same service.
@@ -132,6 +134,7 @@ impl Plan {
                 target: reader.path(&args.path)?,
                 ready: args.ready.clone(),
                 timeout: args.ready_timeout,
+                logs: args.logs.clone(),
             }),
             None => Source::Running(args.url.iter().map(|url| reader.endpoint(url)).collect::<Result<_>>()?),
         };

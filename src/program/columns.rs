@@ -1,7 +1,5 @@
 //! Conditions and assignments of query builders and ORMs, as columns.
 
-use std::sync::Arc;
-
 use super::flat::Look;
 use super::statement::{Column, ColumnKind, column_key};
 use crate::facts::Value;

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::meaning::{Arg, Args};
 use super::{Kv, Meant, Statement, Tree};
 use crate::facts::{Act, FnRef, Guard, Value};
 use crate::files::Span;
@@ -163,7 +164,7 @@ impl FlatEvent {
     }
 
     /// Callee and arguments of a call.
-    pub fn call(&self) -> Option<(&Value, &[(Option<Arc<str>>, Value)])> {
+    pub fn call(&self) -> Option<(&Value, &Args)> {
         match &self.act {
             Act::Call { callee, args, .. } => Some((callee, args)),
             _ => None,
@@ -269,7 +270,7 @@ pub struct Look<'a> {
 
 impl Look<'_> {
     /// Callee and arguments of the call a value is the result of.
-    pub fn call(&self, value: &Value) -> Option<(Value, Vec<(Option<Arc<str>>, Value)>)> {
+    pub fn call(&self, value: &Value) -> Option<(Value, Vec<Arg>)> {
         match value {
             Value::Flat(index) => {
                 let (callee, args) = self.events.get(*index as usize)?.call()?;

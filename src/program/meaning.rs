@@ -7,7 +7,10 @@ use crate::facts::Value;
 use crate::rules::{CallRow, Meaning, Part, Pick, Row, Selector, Want};
 
 /// Arguments of a call, with their keywords.
-pub type Args = [(Option<Arc<str>>, Value)];
+pub type Args = [Arg];
+
+/// An argument: its keyword, where it has one, and its value.
+pub type Arg = (Option<Arc<str>>, Value);
 
 /// A call that a pack knows.
 #[derive(Debug, Clone)]

@@ -222,10 +222,7 @@ fn escapes(tree: &Tree, function: FnRef) -> bool {
 
 /// Whether a field is a container or a lock.
 fn holds(tree: &Tree, class: ClassRef, name: &Arc<str>) -> bool {
-    let Some(method) = tree.class(class).and_then(|class| class.methods.first().copied()) else { return false };
-    let this = Value::This(FnRef { file: class.file, func: method.0 });
-    let value = Value::Member(Arc::new(this), name.clone());
-    match unwrapped(tree, tree.ty(&value, class.file), class.file) {
+    match unwrapped(tree, tree.member(&Ty::Instance(class), name, class.file), class.file) {
         Ty::Lib { path, .. } => matches!(tree.packs(class.file).kind(&path), TypeKind::State | TypeKind::Lock),
         Ty::Literal(_) => true,
         _ => false,
@@ -349,11 +346,8 @@ pub fn made_of(tree: &Tree, flat: &Flat, place: &Place) -> Made {
         Holder::Field(class, name) => {
             let field = tree.class(*class).and_then(|class| class.fields.iter().find(|field| field.name == **name));
             let at = field.map(|field| (class.file, field.span)).or_else(|| assigned_in(tree, *class, name));
-            let this = tree.class(*class).and_then(|class| class.methods.first().copied());
-            let value = this.map_or(Value::Unknown, |method| {
-                Value::Member(Arc::new(Value::This(FnRef { file: class.file, func: method.0 })), name.clone())
-            });
-            (value, class.file, at)
+            let ty = unwrapped(tree, tree.member(&Ty::Instance(*class), name, class.file), class.file);
+            return made_of_ty(tree, &ty, class.file, at);
         }
         Holder::Closure(function, name) => {
             let value = Value::Captured(*function, name.clone());
@@ -367,7 +361,11 @@ pub fn made_of(tree: &Tree, flat: &Flat, place: &Place) -> Made {
         Holder::Global(_) => (Value::Unknown, 0, None),
     };
     let ty = unwrapped(tree, tree.ty(&flat.plain(&value), file), file);
-    let (kind, scope) = match &ty {
+    made_of_ty(tree, &ty, file, at)
+}
+
+fn made_of_ty(tree: &Tree, ty: &Ty, file: u32, at: Option<(u32, Span)>) -> Made {
+    let (kind, scope) = match ty {
         // A lock that holds its data (`Mutex<HashMap<..>>`) is that data to whoever locks it.
         Ty::Lib { path, of, .. }
             if tree.packs(file).kind(path) == TypeKind::Lock

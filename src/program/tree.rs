@@ -390,12 +390,12 @@ impl Tree {
             return Ty::Function(method);
         }
         let own = FnRef { file: at.file, func: class.parent.0 };
-        if let Some(field) = class.fields.iter().find(|field| field.name == name) {
-            if let Some(ty) = &field.ty {
-                let declared = self.declared_at(ty, own, depth + 1);
-                if !declared.is_unknown() {
-                    return declared;
-                }
+        if let Some(field) = class.fields.iter().find(|field| field.name == name)
+            && let Some(ty) = &field.ty
+        {
+            let declared = self.declared_at(ty, own, depth + 1);
+            if !declared.is_unknown() {
+                return declared;
             }
         }
         if let Some(value) = self.field_value(at, name) {
@@ -660,8 +660,7 @@ impl Tree {
         let Value::Member(collection, _) = callee else { return Ty::Unknown };
         let same = |other: &Value| match (&**collection, other) {
             (Value::Member(left, field), Value::Member(right, other_field)) => {
-                matches!((&**left, &**right), (Value::This(_), Value::This(_))) && field == other_field
-                    || left == right && field == other_field
+                (left == right || matches!((&**left, &**right), (Value::This(_), Value::This(_)))) && field == other_field
             }
             (left, right) => left == right,
         };

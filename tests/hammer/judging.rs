@@ -15,7 +15,7 @@ fn a_unique_key_holds() {
         let volleys = cells(&report, cell);
         for round in 1..=3 {
             let overlapped = |volley: &&serde_json::Value| volley["round"] == round && volley["overlap"].as_u64() >= Some(2);
-            assert!(volleys.iter().any(|volley| overlapped(&volley)), "{cell}, round {round}: {report:#}");
+            assert!(volleys.iter().any(overlapped), "{cell}, round {round}: {report:#}");
         }
         for volley in volleys {
             assert_eq!((&volley["successes"], &volley["refused"]), (&1.into(), &23.into()), "{report:#}");
@@ -191,7 +191,7 @@ fn set_up_runs_before_each_experiment() {
             },
         }
     });
-    assert_eq!(redeem(&[url.clone()], &["--rounds", "2"]).0, Verdict::Inconclusive, "nothing to redeem");
+    assert_eq!(redeem(std::slice::from_ref(&url), &["--rounds", "2"]).0, Verdict::Inconclusive, "nothing to redeem");
     let (verdict, report) = redeem(&[url], &["--rounds", "2", "--setup", r#"POST /coupons {"code":"{{fresh}}"}"#]);
     assert_eq!(verdict, Verdict::Held, "{report:#}");
 }
