@@ -7,7 +7,7 @@ use super::tests_of_state::{changes, tests_guarding};
 use super::view::View;
 use crate::facts::{Act, Value};
 use crate::program::{Column, ColumnKind, FlatEvent, Op, Statement, What, column_key};
-use crate::rules::{Meaning, Scope};
+use crate::rules::{CommandKind, Meaning, Scope};
 use crate::syntax::{BinaryOp, Shape};
 
 /// A write of rows, in one form for statements and for entities saved.
@@ -73,12 +73,19 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
                 || tests_guarding(view, event)
                     .iter()
                     .any(|test| changed.iter().any(|change| !change.removes && change.place.same(&test.place)));
-        if guarded_here || decided(view, index, event) && statement.op != Op::Upsert || has_unique_key(view, event) {
+        let locked_badly = view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
+        if guarded_here || locked_badly || decided(view, index, event) && statement.op != Op::Upsert || has_unique_key(view, event) {
             continue;
         }
         writes.push(RowWrite { index, event, statement });
     }
     writes
+}
+
+/// Whether a read of a key is the first half of a lock taken in two commands: that is a fault of its own.
+fn stands_for_a_lock(view: &View<'_>, kv: &crate::program::Kv) -> bool {
+    kv.op == CommandKind::Get
+        && view.events().any(|(_, event)| event.kv().is_some_and(|other| other.op == CommandKind::Set && other.key == kv.key))
 }
 
 /// The columns set on loaded entities before a save: all of them, or those of one entity.

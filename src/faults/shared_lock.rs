@@ -260,9 +260,14 @@ fn fails_open<'v>(view: &View<'v>, taken: &Taken<'_>) -> Option<&'v FlatEvent> {
     let origin = taken.event.origin.0;
     // In the function that catches: a handler that answers with something that counts as taken.
     let facts = view.world.tree.facts(origin)?;
-    let answers_taken = facts.events.iter().any(|event| {
-        event.in_catch && matches!(&event.act, Act::Exit { kind: ExitKind::Return, value } if matches!(value, Value::Bool(true) | Value::Text(_) | Value::Result(..) | Value::Object(..) | Value::Function(_)))
-    });
+    let answers_taken = !taken.event.hops.is_empty()
+        && facts.events.iter().any(|event| {
+            let answer = match &event.act {
+                Act::Exit { kind: ExitKind::Return, value } => !matches!(value, Value::Null | Value::Bool(false) | Value::Unknown | Value::Number(_)),
+                _ => false,
+            };
+            event.in_catch && answer
+        });
     let leaves = facts.events.iter().any(|event| {
         event.in_catch
             && matches!(
@@ -276,7 +281,7 @@ fn fails_open<'v>(view: &View<'v>, taken: &Taken<'_>) -> Option<&'v FlatEvent> {
         .find(|(index, event)| *index > taken_index && effect(view, event).is_some() && event.caught.is_none())
         .map(|(_, event)| event);
     if answers_taken {
-        return after.or(Some(view.event(taken_index)));
+        return after;
     }
     if leaves || !taken.event.hops.is_empty() {
         return None;

@@ -101,7 +101,8 @@ impl Params {
                     let value = row.and_then(|row| row.get(index)).map_or(Value::Unknown, |expr| self.value(expr, &mut next));
                     statement.sets.push(Column { name: column_key(&last_part(column)), kind: kind_of(&value), value });
                 }
-                statement.subquery = insert.source.as_deref().is_some_and(|source| row.is_none() && guards(source));
+                let own = statement.table.clone();
+                statement.subquery = insert.source.as_deref().is_some_and(|source| row.is_none() && self.guards(source, own.as_deref()));
                 statement
             }
             ast::Statement::Update(update) => {
@@ -195,6 +196,20 @@ impl Params {
         }
         lock_of(&mut statement, text, idioms);
         statement
+    }
+
+    /// Whether `INSERT ... SELECT` asks about the table it adds to: by a subquery in its condition, or by selecting from it.
+    fn guards(&self, source: &Query, own: Option<&str>) -> bool {
+        let SetExpr::Select(select) = &*source.body else { return false };
+        let from_own = select.from.iter().any(|table| self.table_of(table).as_deref() == own);
+        let asks = select.selection.as_ref().is_some_and(|selection| {
+            ast::visit_expressions(selection, |inner| match inner {
+                Expr::Exists { .. } | Expr::Subquery(_) | Expr::In { target: ast::InTarget::Subquery(_), .. } => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            })
+            .is_break()
+        });
+        from_own || asks
     }
 
     fn table(&self, name: &ObjectName) -> String {
@@ -350,11 +365,6 @@ fn first_row(query: &Query) -> Option<&Vec<Expr>> {
         SetExpr::Values(values) => values.rows.first().map(|row| &row.content),
         _ => None,
     }
-}
-
-/// Whether `INSERT ... SELECT` selects under a condition of its own.
-fn guards(source: &Query) -> bool {
-    matches!(&*source.body, SetExpr::Select(select) if select.selection.is_some())
 }
 
 fn last_part(name: &ObjectName) -> String {
