@@ -30,6 +30,8 @@ pub struct Tree {
     modules: Modules,
     implementors: HashMap<ClassRef, Vec<ClassRef>>,
     results: Vec<Mutex<HashMap<(FnRef, u32), Ty>>>,
+    names: Vec<Mutex<HashMap<(u32, Arc<str>), Ty>>>,
+    found: Vec<Mutex<HashMap<(u32, Arc<str>), Option<Ty>>>>,
 }
 
 impl Tree {
@@ -44,6 +46,8 @@ impl Tree {
             modules: Modules::new(&listed),
             implementors: HashMap::new(),
             results: (0..64).map(|_| Mutex::default()).collect(),
+            names: (0..64).map(|_| Mutex::default()).collect(),
+            found: (0..64).map(|_| Mutex::default()).collect(),
         };
         tree.implementors = tree.find_implementors();
         tree

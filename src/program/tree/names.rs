@@ -10,6 +10,36 @@ use crate::syntax::{Export, ExportTarget, TypeRef};
 
 impl Tree {
     pub(super) fn ty_of_name(&self, file: u32, name: &str, depth: u32) -> Ty {
+        let shard = self.names.get(file as usize % 64);
+        let key = (file, Arc::from(name));
+        if let Some(known) = shard.and_then(|shard| shard.lock().ok()?.get(&key).cloned()) {
+            return known;
+        }
+        let found = self.find_name(file, name, depth);
+        // What was cut short by depth is not kept.
+        if depth < DEEPEST / 2
+            && let Some(mut shard) = shard.and_then(|shard| shard.lock().ok())
+        {
+            shard.insert(key, found.clone());
+        }
+        found
+    }
+
+    /// The module a name means in a file, looked for once.
+    pub(super) fn module(&self, file: u32, module: &str) -> Option<Ty> {
+        let shard = self.found.get(file as usize % 64);
+        let key = (file, Arc::from(module));
+        if let Some(known) = shard.and_then(|shard| shard.lock().ok()?.get(&key).cloned()) {
+            return known;
+        }
+        let found = self.modules.find(file, module);
+        if let Some(mut shard) = shard.and_then(|shard| shard.lock().ok()) {
+            shard.insert(key, found.clone());
+        }
+        found
+    }
+
+    fn find_name(&self, file: u32, name: &str, depth: u32) -> Ty {
         let Some(facts) = self.files.get(file as usize) else { return Ty::Unknown };
         if let Some(known) = facts.names.get(name)
             && known.value != Value::Unknown
@@ -37,7 +67,7 @@ impl Tree {
             }
         }
         if facts.unit.language == Language::Rust {
-            return self.modules.find(file, name).unwrap_or_default();
+            return self.module(file, name).unwrap_or_default();
         }
         Ty::Unknown
     }
@@ -48,7 +78,7 @@ impl Tree {
             return Ty::Unknown;
         }
         let language = self.files.get(file as usize).map(|facts| facts.unit.language);
-        if let Some(at) = self.modules.find(file, module) {
+        if let Some(at) = self.module(file, module) {
             return match member {
                 None if language == Some(Language::JavaScript) => match self.exported(&at, "=", depth) {
                     Ty::Unknown => at,
@@ -103,7 +133,7 @@ impl Tree {
         }
         for export in facts.unit.exports.iter().filter(|export| export.name == "*") {
             if let ExportTarget::Other { module, .. } = &export.target
-                && let Some(inner) = self.modules.find(*file, module)
+                && let Some(inner) = self.module(*file, module)
             {
                 let found = self.exported(&inner, name, depth + 1);
                 if !found.is_unknown() {

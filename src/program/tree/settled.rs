@@ -57,7 +57,7 @@ impl Tree {
             return (!known.reassigned && known.value != Value::Unknown).then(|| known.value.clone());
         }
         let import = facts.unit.imports.iter().find(|import| import.local == name)?;
-        let Ty::Module(other) = self.modules.find(file, &import.module)? else { return None };
+        let Ty::Module(other) = self.module(file, &import.module)? else { return None };
         self.exported_value(other, import.member.as_deref()?, 0)
     }
 
@@ -66,7 +66,7 @@ impl Tree {
         match facts.unit.exports.iter().find(|export| export.name == name).map(|export| &export.target) {
             Some(ExportTarget::Local(local)) => Some(Value::Module(file, local.as_str().into())),
             Some(ExportTarget::Other { module, member }) if depth < DEEPEST => {
-                let Ty::Module(other) = self.modules.find(file, module)? else { return None };
+                let Ty::Module(other) = self.module(file, module)? else { return None };
                 self.exported_value(other, member.as_deref()?, depth + 1)
             }
             _ => facts.names.contains_key(name).then(|| Value::Module(file, name.into())),
@@ -84,7 +84,7 @@ impl Tree {
                         return value;
                     }
                     facts.unit.imports.iter().find(|import| import.local == **name).and_then(|import| {
-                        let Ty::Module(other) = self.modules.find(*file, &import.module)? else { return None };
+                        let Ty::Module(other) = self.module(*file, &import.module)? else { return None };
                         self.exported_value(other, import.member.as_deref()?, 0)
                     })
                 }
