@@ -73,8 +73,13 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
                 || tests_guarding(view, event)
                     .iter()
                     .any(|test| changed.iter().any(|change| !change.removes && change.place.same(&test.place)));
-        let locked_badly = view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
-        if guarded_here || locked_badly || decided(view, index, event) && statement.op != Op::Upsert || has_unique_key(view, event) {
+        let locked_badly =
+            view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
+        if guarded_here
+            || locked_badly
+            || decided(view, index, event) && statement.op != Op::Upsert
+            || has_unique_key(view, event)
+        {
             continue;
         }
         writes.push(RowWrite { index, event, statement });

@@ -263,7 +263,9 @@ fn fails_open<'v>(view: &View<'v>, taken: &Taken<'_>) -> Option<&'v FlatEvent> {
     let answers_taken = !taken.event.hops.is_empty()
         && facts.events.iter().any(|event| {
             let answer = match &event.act {
-                Act::Exit { kind: ExitKind::Return, value } => !matches!(value, Value::Null | Value::Bool(false) | Value::Unknown | Value::Number(_)),
+                Act::Exit { kind: ExitKind::Return, value } => {
+                    !matches!(value, Value::Null | Value::Bool(false) | Value::Unknown | Value::Number(_))
+                }
                 _ => false,
             };
             event.in_catch && answer

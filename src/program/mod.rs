@@ -7,6 +7,7 @@ mod flat;
 mod flatten;
 mod hand;
 mod meaning;
+mod memo;
 mod modules;
 mod place;
 mod reach;

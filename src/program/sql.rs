@@ -102,7 +102,8 @@ impl Params {
                     statement.sets.push(Column { name: column_key(&last_part(column)), kind: kind_of(&value), value });
                 }
                 let own = statement.table.clone();
-                statement.subquery = insert.source.as_deref().is_some_and(|source| row.is_none() && self.guards(source, own.as_deref()));
+                statement.subquery =
+                    insert.source.as_deref().is_some_and(|source| row.is_none() && self.guards(source, own.as_deref()));
                 statement
             }
             ast::Statement::Update(update) => {
@@ -204,7 +205,9 @@ impl Params {
         let from_own = select.from.iter().any(|table| self.table_of(table).as_deref() == own);
         let asks = select.selection.as_ref().is_some_and(|selection| {
             ast::visit_expressions(selection, |inner| match inner {
-                Expr::Exists { .. } | Expr::Subquery(_) | Expr::In { target: ast::InTarget::Subquery(_), .. } => ControlFlow::Break(()),
+                Expr::Exists { .. } | Expr::Subquery(_) | Expr::In { target: ast::InTarget::Subquery(_), .. } => {
+                    ControlFlow::Break(())
+                }
                 _ => ControlFlow::Continue(()),
             })
             .is_break()

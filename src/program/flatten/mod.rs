@@ -3,13 +3,14 @@
 
 mod inline;
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::facts::{Act, Event, FnRef, Guard, Value};
 use crate::program::bind::{Site, bind, chain};
 use crate::program::flat::{Flat, FlatCond, FlatEvent, Look, Spot, What, plain};
 use crate::program::hand::hand_over;
+use crate::program::memo::Memo;
 use crate::program::{Tree, Ty};
 use crate::rules::Meaning;
 use crate::syntax::ExitKind;
@@ -22,13 +23,13 @@ const LONGEST: usize = 800;
 /// Flat functions, made once each.
 pub struct Flattener<'t> {
     tree: &'t Tree,
-    made: Vec<Mutex<HashMap<FnRef, Arc<Flat>>>>,
+    made: Memo<FnRef, Arc<Flat>>,
 }
 
 impl<'t> Flattener<'t> {
     /// A flattener over a tree.
     pub fn new(tree: &'t Tree) -> Flattener<'t> {
-        Flattener { tree, made: (0..64).map(|_| Mutex::default()).collect() }
+        Flattener { tree, made: Memo::new() }
     }
 
     /// A function, written out in full. Made anew for each call: it is large.
@@ -47,14 +48,11 @@ impl<'t> Flattener<'t> {
 
     /// What a function shows its callers. Made once.
     fn handed(&self, function: FnRef, stack: &mut Vec<FnRef>) -> Arc<Flat> {
-        let shard = &self.made[(function.file as usize * 31 + function.func as usize) % self.made.len()];
-        if let Some(flat) = shard.lock().ok().and_then(|made| made.get(&function).cloned()) {
+        if let Some(flat) = self.made.get(&function) {
             return flat;
         }
         let flat = Arc::new(hand_over(self.written(function, stack)));
-        if let Ok(mut made) = shard.lock() {
-            made.insert(function, flat.clone());
-        }
+        self.made.keep(function, flat.clone());
         flat
     }
 }

@@ -12,8 +12,7 @@ use crate::syntax::ExitKind;
 impl Tree {
     pub(super) fn ty_of_result(&self, function: FnRef, event: u32, depth: u32) -> Ty {
         let key = (function, event);
-        let shard = self.results.get((function.file as usize * 31 + event as usize) % 64);
-        if let Some(known) = shard.and_then(|shard| shard.lock().ok()?.get(&key).cloned()) {
+        if let Some(known) = self.results.get(&key) {
             return known;
         }
         let Some(event) = self.facts(function).and_then(|facts| facts.events.get(event as usize)) else { return Ty::Unknown };
@@ -22,10 +21,8 @@ impl Tree {
             Act::Enter { value } => self.ty_at(value, function.file, depth + 1),
             _ => Ty::Unknown,
         };
-        if depth < DEEPEST / 2
-            && let Some(mut shard) = shard.and_then(|shard| shard.lock().ok())
-        {
-            shard.insert(key, found.clone());
+        if depth < DEEPEST / 2 {
+            self.results.keep(key, found.clone());
         }
         found
     }

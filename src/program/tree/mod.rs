@@ -6,8 +6,9 @@ mod names;
 mod settled;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use super::memo::Memo;
 use super::modules::Modules;
 use super::{ClassRef, Ty};
 use crate::facts::{Act, FileFacts, FnFacts, FnRef, Value};
@@ -29,9 +30,9 @@ pub struct Tree {
     pub book: Rulebook,
     modules: Modules,
     implementors: HashMap<ClassRef, Vec<ClassRef>>,
-    results: Vec<Mutex<HashMap<(FnRef, u32), Ty>>>,
-    names: Vec<Mutex<HashMap<(u32, Arc<str>), Ty>>>,
-    found: Vec<Mutex<HashMap<(u32, Arc<str>), Option<Ty>>>>,
+    results: Memo<(FnRef, u32), Ty>,
+    names: Memo<(u32, Arc<str>), Ty>,
+    found: Memo<(u32, Arc<str>), Option<Ty>>,
 }
 
 impl Tree {
@@ -45,9 +46,9 @@ impl Tree {
             book,
             modules: Modules::new(&listed),
             implementors: HashMap::new(),
-            results: (0..64).map(|_| Mutex::default()).collect(),
-            names: (0..64).map(|_| Mutex::default()).collect(),
-            found: (0..64).map(|_| Mutex::default()).collect(),
+            results: Memo::new(),
+            names: Memo::new(),
+            found: Memo::new(),
         };
         tree.implementors = tree.find_implementors();
         tree

@@ -10,32 +10,26 @@ use crate::syntax::{Export, ExportTarget, TypeRef};
 
 impl Tree {
     pub(super) fn ty_of_name(&self, file: u32, name: &str, depth: u32) -> Ty {
-        let shard = self.names.get(file as usize % 64);
         let key = (file, Arc::from(name));
-        if let Some(known) = shard.and_then(|shard| shard.lock().ok()?.get(&key).cloned()) {
+        if let Some(known) = self.names.get(&key) {
             return known;
         }
         let found = self.find_name(file, name, depth);
         // What was cut short by depth is not kept.
-        if depth < DEEPEST / 2
-            && let Some(mut shard) = shard.and_then(|shard| shard.lock().ok())
-        {
-            shard.insert(key, found.clone());
+        if depth < DEEPEST / 2 {
+            self.names.keep(key, found.clone());
         }
         found
     }
 
     /// The module a name means in a file, looked for once.
     pub(super) fn module(&self, file: u32, module: &str) -> Option<Ty> {
-        let shard = self.found.get(file as usize % 64);
         let key = (file, Arc::from(module));
-        if let Some(known) = shard.and_then(|shard| shard.lock().ok()?.get(&key).cloned()) {
+        if let Some(known) = self.found.get(&key) {
             return known;
         }
         let found = self.modules.find(file, module);
-        if let Some(mut shard) = shard.and_then(|shard| shard.lock().ok()) {
-            shard.insert(key, found.clone());
-        }
+        self.found.keep(key, found.clone());
         found
     }
 
