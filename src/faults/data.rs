@@ -6,9 +6,9 @@ use super::effects::row_locked;
 use super::rows::{RowRead, RowWrite, columns_of, compares, computes_from, open_writes, row_reads, same_table, says_exists};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::Value;
+use crate::facts::{Act, Value};
 use crate::program::{ColumnKind, Op, column_key};
-use crate::syntax::{BinaryOp, Shape};
+use crate::syntax::{BinaryOp, ExitKind, Shape};
 
 pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
     let reads = row_reads(view);
@@ -140,6 +140,10 @@ fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Ca
                 (free != column.value).then_some((column, free))
             },
         )?;
+    let asked = read.statement.wheres.iter().any(|where_| where_.name == column.name);
+    if !asked && !leads_on(view, write) {
+        return None;
+    }
     let message = format!(
         "{} is found with `{}` free and then marked without asking again: two requests at once both find it and both go on",
         table(write, read),
@@ -150,6 +154,19 @@ fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Ca
     Some(found)
 }
 
+/// Whether anything but the mark itself hangs on having found the row free: other work, or a refusal.
+fn leads_on(view: &View<'_>, write: &RowWrite<'_>) -> bool {
+    view.events().any(|(index, event)| {
+        if index == write.index {
+            return false;
+        }
+        let guarded = |holds: bool| event.guards.iter().any(|guard| write.event.guards.iter().any(|own| own.cond == guard.cond && (own.holds == guard.holds) == holds));
+        let refuses = matches!(&event.act, Act::Exit { kind: ExitKind::Return | ExitKind::Throw, .. }) && guarded(false);
+        let works = super::effects::effect(view, event).is_some() && (write.event.guards.is_empty() || guarded(true));
+        refuses || works
+    }) || view.flat.returns.iter().any(|(value, _)| !matches!(value, Value::Null | Value::Unknown))
+}
+
 /// The value with which a column was found free: by the read's own condition, or by a test on what was read.
 fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, name: &str) -> Option<Value> {
     let asked = read
@@ -157,7 +174,9 @@ fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, name: &
         .wheres
         .iter()
         .find(|column| column.name == name && matches!(column.kind, ColumnKind::Constant | ColumnKind::Compared));
-    if let Some(asked) = asked {
+    if let Some(asked) = asked
+        && asked.value != Value::Unknown
+    {
         return Some(asked.value.clone());
     }
     write.event.guards.iter().find_map(|guard| {

@@ -32,7 +32,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         candidate.library = Some(meant.library.to_string());
         candidate.stands = true;
         candidate = candidate.at_most(if meant.sure { Confidence::High } else { Confidence::Medium });
-        found.push(candidate.at_most(if visible { Confidence::High } else { Confidence::Low }));
+        found.push(candidate.at_most(if visible { Confidence::High } else { Confidence::Medium }));
     }
 }
 

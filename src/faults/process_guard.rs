@@ -25,7 +25,13 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
             continue;
         }
         for test in tests_guarding(view, event) {
-            let Some(change) = changes.iter().find(|change| !change.removes && change.place.same(&test.place)) else { continue };
+            // Work that is done where the entry is there looks something up; it does not ask whether it was done.
+            if test.absent == Some(false) {
+                continue;
+            }
+            let file = test.event.map_or(test.at.file, |index| view.event(index).origin.0.file);
+            let near = |change: &StateChange| view.event(change.event).origin.0.file == file;
+            let Some(change) = changes.iter().find(|change| !change.removes && change.place.same(&test.place) && near(change)) else { continue };
             if counts_only(&changes, &test) || only_reports(view, &test) {
                 continue;
             }
@@ -75,8 +81,15 @@ fn remembers(view: &View<'_>, changes: &[StateChange], test: &StateTest, index: 
         })
     };
     let own: Vec<&StateChange> = changes.iter().filter(|change| !change.removes && change.place.same(&test.place)).collect();
-    own.iter().any(|change| keeps(change) || caches(view, change))
+    given_out(view, test) || own.iter().any(|change| keeps(change) || caches(view, change))
         || own.iter().all(|change| matches!(change.value, Value::Function(_)) || lives_here(view, &change.value))
+}
+
+/// Whether what was found is what the function returns: a memo.
+fn given_out(view: &View<'_>, test: &StateTest) -> bool {
+    let Some(index) = test.event else { return false };
+    view.event(index).meant(crate::rules::Meaning::Get).is_some()
+        && view.flat.returns.iter().any(|(value, _)| value.any(&|part| *part == Value::Flat(index)))
 }
 
 /// Whether what is put was read elsewhere: a copy of shared data kept for a while.

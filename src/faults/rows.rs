@@ -51,6 +51,9 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
                 let mut whole = (**statement).clone();
                 whole.op = Op::Update;
                 whole.sets = dirty(view, index, statement.entity.as_ref());
+                if let Some(only) = &statement.only {
+                    whole.sets.retain(|column| only.contains(&column.name));
+                }
                 whole
             }
             What::Statement(statement) if statement.writes() => {
@@ -123,9 +126,7 @@ fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>) -> Vec<Column> {
 /// Whether a read and a write are of one table, as far as is known.
 pub fn same_table(read: &RowRead<'_>, write: &RowWrite<'_>, view: &View<'_>) -> bool {
     // The rows of different parents (`cart.discounts`, `order.discounts`) are different rows.
-    if !read.statement.sure
-        && !write.statement.sure
-        && let (Some(left), Some(right)) = (parent(view, read.event), parent(view, write.event))
+    if let (Some(left), Some(right)) = (parent(view, read.event), parent(view, write.event))
         && left != right
     {
         return false;
@@ -140,13 +141,24 @@ pub fn same_table(read: &RowRead<'_>, write: &RowWrite<'_>, view: &View<'_>) -> 
     }
 }
 
+/// Names of clients and transactions, whose members are tables and not rows of a parent.
+const CLIENTS: &[&str] =
+    &["tx", "trx", "t", "db", "prisma", "client", "manager", "session", "conn", "connection", "transaction", "database", "ctx", "context", "models", "this", "self", "em", "orm", "app", "server"];
+
 /// The name of what a builder's chain starts from, where it starts from a member.
 fn parent(view: &View<'_>, event: &FlatEvent) -> Option<String> {
     let mut at = receiver(event);
     for _ in 0..32 {
         at = match &at {
             Value::Flat(index) => receiver(view.event(*index)),
-            Value::Member(of, _) => return view.world.tree.name_of(&view.flat.plain(of)),
+            Value::Member(of, _) => {
+                // A model's own name is no parent of its rows.
+                if matches!(**of, Value::Module(..) | Value::Global(_)) {
+                    return None;
+                }
+                let name = view.world.tree.name_of(&view.flat.plain(of))?;
+                return (!CLIENTS.contains(&name.as_str())).then_some(name);
+            }
             _ => return None,
         };
     }

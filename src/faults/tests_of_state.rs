@@ -4,7 +4,7 @@ use super::view::View;
 use crate::facts::{Act, Value};
 use crate::program::{FlatEvent, Holder, Place, Spot, What};
 use crate::rules::{Meaning, TypeKind};
-use crate::syntax::BinaryOp;
+use crate::syntax::{BinaryOp, Shape};
 
 /// A test of state.
 #[derive(Debug, Clone)]
@@ -15,6 +15,8 @@ pub struct StateTest {
     pub event: Option<u32>,
     /// Where.
     pub at: Spot,
+    /// Whether the work is done where the state says "not yet"; `None` where the test does not show it.
+    pub absent: Option<bool>,
 }
 
 /// A change of state.
@@ -89,7 +91,11 @@ pub fn tests_guarding(view: &View<'_>, event: &FlatEvent) -> Vec<StateTest> {
     let mut tests: Vec<StateTest> = vec![];
     for guard in &event.guards {
         let Some(cond) = view.flat.conds.get(guard.cond as usize) else { continue };
-        tests.extend(tests_in(view, &cond.value, cond.at));
+        let mut direct = tests_in(view, &cond.value, cond.at);
+        for test in &mut direct {
+            test.absent = present(view, &cond.value, &test.place).map(|present| present != guard.holds);
+        }
+        tests.extend(direct);
         for index in view.cond_depends(guard.cond).iter() {
             let asked = view.event(*index);
             // A predicate of the project's own: what decided its answer.
@@ -117,7 +123,7 @@ pub fn tests_in(view: &View<'_>, value: &Value, at: Spot) -> Vec<StateTest> {
             && (matches!(meant.is, Meaning::Test | Meaning::Get) || meant.is == Meaning::Put && meant.flag("tells"))
             && let Some(place) = view.place(&meant.receiver)
         {
-            tests.push(StateTest { place: base(&place), event: Some(index), at: event.at });
+            tests.push(StateTest { place: base(&place), event: Some(index), at: event.at, absent: None });
         }
     }
     value.walk(&mut |part| {
@@ -125,10 +131,36 @@ pub fn tests_in(view: &View<'_>, value: &Value, at: Spot) -> Vec<StateTest> {
             && let Some(place) = view.place(part)
             && !matches!(place.holder, Holder::Local(_) | Holder::Param(..))
         {
-            tests.push(StateTest { place: base(&place), event: None, at });
+            tests.push(StateTest { place: base(&place), event: None, at, absent: None });
         }
     });
     tests
+}
+
+/// Whether a condition holding means that the state has the entry or the flag is set; `None` where it says neither.
+fn present(view: &View<'_>, value: &Value, place: &Place) -> Option<bool> {
+    let about = |value: &Value| view.place(value).is_some_and(|at| at.same(place));
+    match value {
+        Value::Not(inner) => present(view, inner, place).map(|present| !present),
+        Value::Is(inner, shape) => match &**shape {
+            Shape::Null | Shape::Bool(false) | Shape::Err => present(view, inner, place).map(|present| !present),
+            Shape::Present | Shape::Ok | Shape::Bool(true) => present(view, inner, place),
+            _ => None,
+        },
+        Value::Flat(index) => {
+            let event = view.event(*index);
+            match &event.what {
+                What::Meant(meant) if matches!(meant.is, Meaning::Test | Meaning::Get) && about(&meant.receiver) => Some(true),
+                // A set's answer to an insertion: true where it was not there.
+                What::Meant(meant) if meant.is == Meaning::Put && about(&meant.receiver) => None,
+                What::Meant(meant) if meant.is == Meaning::Pass => present(view, meant.part("of").unwrap_or(&meant.receiver), place),
+                _ => None,
+            }
+        }
+        Value::Mix(parts) | Value::All(parts) => parts.iter().find_map(|part| present(view, part, place)),
+        Value::Op(BinaryOp::Equal | BinaryOp::NotEqual, pair) if pair.iter().any(|side| matches!(side, Value::Text(_))) => Some(true),
+        other => about(other).then_some(true),
+    }
 }
 
 /// All changes of state in a function.

@@ -172,6 +172,14 @@ fn below(look: &Look<'_>, value: &Value, file: u32, mut statement: Statement) ->
             Value::Any(options) => options.iter().max_by_key(|option| depth_of(look, option)).cloned().unwrap_or_default(),
             other => other.clone(),
         };
+        // A chain begun in a helper: what its steps said there.
+        if let (Value::Flat(index), false) = (&at_value, links.is_empty())
+            && let Some(What::Statement(begun)) = look.events.get(*index as usize).map(|event| &event.what)
+            && begun.op == Op::Select
+        {
+            statement = (**begun).clone();
+            break;
+        }
         let Some((callee, args)) = look.call(&at_value) else { break };
         if let Some(meant) = look.meaning(&at_value, file) {
             links.push(meant);
@@ -253,6 +261,9 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
         if statement.table.is_none() {
             statement.table = table_name(look, entity, file);
         }
+    }
+    if let Some(Value::List(fields)) = meant.part("fields").map(|fields| look.tree.settled(fields)) {
+        statement.only = Some(fields.iter().filter_map(Value::text).map(|name| super::column_key(&name)).collect());
     }
     statement.conflict |= meant.flag("conflict");
     statement.row_lock |= meant.flag("lock");

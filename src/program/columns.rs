@@ -83,7 +83,8 @@ fn collect(look: &Look<'_>, value: &Value, found: &mut Vec<Column>, depth: u32) 
                 other => (look.tree.name_of(other).unwrap_or_default(), None),
             };
             if let Some(kind) = comparison(&name) {
-                let first = args.first().map(|(_, value)| value.clone());
+                let filled = matches!(name.as_str(), "is_not_null" | "isNotNull" | "ne" | "neq");
+                let first = args.first().map(|(_, value)| value.clone()).or(filled.then_some(Value::Unknown));
                 let as_method = receiver.as_ref().and_then(|receiver| column_name(look, receiver));
                 if let Some(name) = as_method {
                     found.push(column(&name, kind, first.unwrap_or(Value::Null)));

@@ -133,13 +133,48 @@ impl Reach {
     }
 }
 
-/// What kind of code each file is.
+/// What kind of code each file is: by its path and imports, and browser code where only browser code leads to it.
 pub fn roles(tree: &Tree) -> Vec<FileRole> {
-    tree.files
+    let mut roles: Vec<FileRole> = tree
+        .files
         .iter()
         .zip(&tree.paths)
         .map(|(facts, path)| tree.book.reach.role(path, facts.unit.imports.iter().map(|import| import.module.as_str())))
-        .collect()
+        .collect();
+    if !roles.contains(&FileRole::Browser) {
+        return roles;
+    }
+    let imports: Vec<Vec<u32>> = tree
+        .files
+        .iter()
+        .map(|facts| facts.unit.imports.iter().filter_map(|import| tree.imported_file(facts.file, &import.module)).collect())
+        .collect();
+    let mut imported = vec![false; roles.len()];
+    imports.iter().flatten().for_each(|file| imported[*file as usize] = true);
+    let role = |file: u32, role: FileRole| roles[file as usize] == role;
+    let files = 0..roles.len() as u32;
+    let service = led_to(&imports, files.clone().filter(|file| !imported[*file as usize] && role(*file, FileRole::Service)), &roles);
+    let browser = led_to(&imports, files.filter(|file| role(*file, FileRole::Browser)), &roles);
+    for (index, role) in roles.iter_mut().enumerate() {
+        if *role == FileRole::Service && browser[index] && !service[index] {
+            *role = FileRole::Browser;
+        }
+    }
+    roles
+}
+
+/// The files that imports lead to from some files. From the service's code nothing leads on through browser code.
+fn led_to(imports: &[Vec<u32>], from: impl Iterator<Item = u32>, roles: &[FileRole]) -> Vec<bool> {
+    let mut reached = vec![false; imports.len()];
+    let mut queue: Vec<u32> = from.collect();
+    let browser = queue.first().is_some_and(|file| roles[*file as usize] == FileRole::Browser);
+    while let Some(file) = queue.pop() {
+        if std::mem::replace(&mut reached[file as usize], true) || !browser && roles[file as usize] == FileRole::Browser {
+            continue;
+        }
+        queue.extend(&imports[file as usize]);
+    }
+    reached
 }
 
 /// The functions a value names, alone or in a list.

@@ -256,8 +256,13 @@ impl Params {
                 };
                 statement.wheres.push(Column { name: column_key(&column), kind, value });
             }
+            // Rows that have a value: the opposite of free.
+            Expr::IsNotNull(inner) => {
+                if let Some(name) = column_of(inner) {
+                    statement.wheres.push(Column { name: column_key(&name), kind: ColumnKind::Compared, value: Value::Unknown });
+                }
+            }
             Expr::IsNull(inner)
-            | Expr::IsNotNull(inner)
             | Expr::IsTrue(inner)
             | Expr::IsFalse(inner)
             | Expr::IsNotTrue(inner) => {

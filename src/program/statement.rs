@@ -84,6 +84,8 @@ pub struct Statement {
     pub subquery: bool,
     /// The entity it writes, for ORMs.
     pub entity: Option<Value>,
+    /// The only columns a save writes, where it says so.
+    pub only: Option<Vec<String>>,
     /// False where the receiver was taken by its looks.
     pub sure: bool,
 }
@@ -104,6 +106,7 @@ impl Statement {
             tries: false,
             subquery: false,
             entity: None,
+            only: None,
             sure: true,
         }
     }

@@ -202,7 +202,7 @@ pub enum Meaning {
     Upsert,
     /// Removes rows. `table`, `where`.
     Delete,
-    /// Writes what was changed on an entity. `entity`.
+    /// Writes what was changed on an entity. `entity`, `fields` (the only ones written).
     Save,
     /// Writes every changed entity of the session (flush, commit).
     Flush,

@@ -22,6 +22,14 @@ impl Tree {
         found
     }
 
+    /// The file an import leads to.
+    pub fn imported_file(&self, file: u32, module: &str) -> Option<u32> {
+        match self.module(file, module)? {
+            Ty::Module(other) => Some(other),
+            _ => None,
+        }
+    }
+
     /// The module a name means in a file, looked for once.
     pub(super) fn module(&self, file: u32, module: &str) -> Option<Ty> {
         let key = (file, Arc::from(module));
