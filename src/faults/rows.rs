@@ -141,10 +141,6 @@ pub fn same_table(read: &RowRead<'_>, write: &RowWrite<'_>, view: &View<'_>) -> 
     }
 }
 
-/// Names of clients and transactions, whose members are tables and not rows of a parent.
-const CLIENTS: &[&str] =
-    &["tx", "trx", "t", "db", "prisma", "client", "manager", "session", "conn", "connection", "transaction", "database", "ctx", "context", "models", "this", "self", "em", "orm", "app", "server"];
-
 /// The name of what a builder's chain starts from, where it starts from a member.
 fn parent(view: &View<'_>, event: &FlatEvent) -> Option<String> {
     let mut at = receiver(event);
@@ -157,7 +153,7 @@ fn parent(view: &View<'_>, event: &FlatEvent) -> Option<String> {
                     return None;
                 }
                 let name = view.world.tree.name_of(&view.flat.plain(of))?;
-                return (!CLIENTS.contains(&name.as_str())).then_some(name);
+                return (!view.world.tree.book.verbs.is_client(&name)).then_some(name);
             }
             _ => return None,
         };

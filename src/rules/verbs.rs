@@ -16,6 +16,7 @@ pub struct Verbs {
     inside: HashSet<String>,
     pure: HashSet<String>,
     credentials: HashSet<String>,
+    clients: HashSet<String>,
 }
 
 /// What a name presumes.
@@ -52,6 +53,11 @@ impl Verbs {
             return (waited || outside).then_some(Guess::Effect { strong: false });
         }
         (self.reads.contains(verb) && (waited || outside)).then_some(Guess::Read)
+    }
+
+    /// Whether a name is one of those that clients and transactions go by, whose members are tables and not rows of a parent.
+    pub fn is_client(&self, name: &str) -> bool {
+        self.clients.contains(name)
     }
 
     /// Whether names speak of refreshing a credential.
