@@ -2,15 +2,17 @@
 //! `number-from-max`.
 
 use super::candidate::Candidate;
-use super::effects::row_locked;
+use super::effects::{decided, row_locked};
 use super::rows::{RowRead, RowWrite, columns_of, compares, computes_from, open_writes, row_reads, same_table, says_exists};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::{ColumnKind, Op, column_key};
+use crate::program::{Column, ColumnKind, Op, column_key};
+use crate::rules::CommandKind;
 use crate::syntax::{BinaryOp, ExitKind, Shape};
 
 pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+    stored_values(view, found);
     let reads = row_reads(view);
     if reads.is_empty() {
         return;
@@ -37,6 +39,27 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
             written.push(candidate.work);
             found.push(candidate);
         }
+    }
+}
+
+/// `lost-update` in a key-value store: GET, change, SET of one key.
+fn stored_values(view: &View<'_>, found: &mut Vec<Candidate>) {
+    for (index, event) in view.events() {
+        let Some(set) = event.kv().filter(|kv| kv.op == CommandKind::Set && !kv.only_new) else { continue };
+        if decided(view, index, event) || view.regions.iter().any(|region| region.excludes() && region.holds(index, event)) {
+            continue;
+        }
+        let column = Column { name: String::new(), kind: ColumnKind::Equal, value: set.value.clone() };
+        let read = view.events().take_while(|(at, _)| *at < index).find(|(at, earlier)| {
+            earlier.kv().is_some_and(|kv| kv.op == CommandKind::Get && kv.key == set.key && kv.key != Value::Unknown)
+                && computes_from(view, &column, *at)
+        });
+        let Some((_, read)) = read else { continue };
+        let message = "the stored value is read, changed in memory and written back: two requests at once read the same value, and one change is lost";
+        let mut candidate = Candidate::new(view, "lost-update", event, event, message.to_owned());
+        candidate.hop(Role::Check, read, "read here");
+        candidate.hop(Role::Effect, event, "written back here");
+        found.push(candidate.at_most(if set.sure { Confidence::High } else { Confidence::Medium }));
     }
 }
 
@@ -160,7 +183,12 @@ fn leads_on(view: &View<'_>, write: &RowWrite<'_>) -> bool {
         if index == write.index {
             return false;
         }
-        let guarded = |holds: bool| event.guards.iter().any(|guard| write.event.guards.iter().any(|own| own.cond == guard.cond && (own.holds == guard.holds) == holds));
+        let guarded = |holds: bool| {
+            event
+                .guards
+                .iter()
+                .any(|guard| write.event.guards.iter().any(|own| own.cond == guard.cond && (own.holds == guard.holds) == holds))
+        };
         let refuses = matches!(&event.act, Act::Exit { kind: ExitKind::Return | ExitKind::Throw, .. }) && guarded(false);
         let works = super::effects::effect(view, event).is_some() && (write.event.guards.is_empty() || guarded(true));
         refuses || works

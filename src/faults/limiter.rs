@@ -3,7 +3,8 @@
 use super::candidate::Candidate;
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::Value;
+use crate::facts::{Act, Value};
+use crate::program::FlatEvent;
 use crate::rules::Meaning;
 
 pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
@@ -19,7 +20,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         } else {
             continue;
         };
-        if meant.flag("shared") || shared(view, meant.part("store")) {
+        if meant.flag("shared") || shared(view, meant.part("store")) || falls_back_on(view, event) {
             continue;
         }
         let visible = event.call().is_none_or(|(_, args)| {
@@ -34,6 +35,30 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         candidate = candidate.at_most(if meant.sure { Confidence::High } else { Confidence::Medium });
         found.push(candidate.at_most(if visible { Confidence::High } else { Confidence::Medium }));
     }
+}
+
+/// Whether a limiter that all copies share is given this one for when its store is down.
+fn falls_back_on(view: &View<'_>, event: &FlatEvent) -> bool {
+    let (function, index) = event.origin;
+    let made = Value::Result(function, index);
+    let tree = view.world.tree;
+    let Some(facts) = tree.files.get(function.file as usize) else { return false };
+    let variables = facts.names.iter().filter(|(_, known)| known.value == made).map(|(name, _)| name.clone());
+    let fields = facts.field_values.iter().filter(|(_, value)| **value == made).map(|((_, name), _)| name.clone());
+    let names: Vec<_> = variables.chain(fields).collect();
+    let is_it = |value: &Value| {
+        value.any(&|part| match part {
+            Value::Member(_, name) | Value::Module(_, name) => names.contains(name),
+            other => *other == made,
+        })
+    };
+    facts.functions.iter().flat_map(|function| &function.events).any(|other| match &other.act {
+        Act::Call { callee, args, .. } if args.iter().any(|(_, value)| is_it(value)) => {
+            crate::program::meaning(tree, callee, args, function.file)
+                .is_some_and(|meant| meant.is == Meaning::Limiter && meant.flag("shared"))
+        }
+        _ => false,
+    })
 }
 
 /// Whether a store option is there and is not a store in memory.

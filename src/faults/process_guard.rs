@@ -31,7 +31,10 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
             }
             let file = test.event.map_or(test.at.file, |index| view.event(index).origin.0.file);
             let near = |change: &StateChange| view.event(change.event).origin.0.file == file;
-            let Some(change) = changes.iter().find(|change| !change.removes && change.place.same(&test.place) && near(change)) else { continue };
+            let Some(change) = changes.iter().find(|change| !change.removes && change.place.same(&test.place) && near(change))
+            else {
+                continue;
+            };
             if counts_only(&changes, &test) || only_reports(view, &test) {
                 continue;
             }
@@ -81,7 +84,8 @@ fn remembers(view: &View<'_>, changes: &[StateChange], test: &StateTest, index: 
         })
     };
     let own: Vec<&StateChange> = changes.iter().filter(|change| !change.removes && change.place.same(&test.place)).collect();
-    given_out(view, test) || own.iter().any(|change| keeps(change) || caches(view, change))
+    given_out(view, test)
+        || own.iter().any(|change| keeps(change) || caches(view, change))
         || own.iter().all(|change| matches!(change.value, Value::Function(_)) || lives_here(view, &change.value))
 }
 

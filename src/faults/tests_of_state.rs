@@ -153,12 +153,16 @@ fn present(view: &View<'_>, value: &Value, place: &Place) -> Option<bool> {
                 What::Meant(meant) if matches!(meant.is, Meaning::Test | Meaning::Get) && about(&meant.receiver) => Some(true),
                 // A set's answer to an insertion: true where it was not there.
                 What::Meant(meant) if meant.is == Meaning::Put && about(&meant.receiver) => None,
-                What::Meant(meant) if meant.is == Meaning::Pass => present(view, meant.part("of").unwrap_or(&meant.receiver), place),
+                What::Meant(meant) if meant.is == Meaning::Pass => {
+                    present(view, meant.part("of").unwrap_or(&meant.receiver), place)
+                }
                 _ => None,
             }
         }
         Value::Mix(parts) | Value::All(parts) => parts.iter().find_map(|part| present(view, part, place)),
-        Value::Op(BinaryOp::Equal | BinaryOp::NotEqual, pair) if pair.iter().any(|side| matches!(side, Value::Text(_))) => Some(true),
+        Value::Op(BinaryOp::Equal | BinaryOp::NotEqual, pair) if pair.iter().any(|side| matches!(side, Value::Text(_))) => {
+            Some(true)
+        }
         other => about(other).then_some(true),
     }
 }

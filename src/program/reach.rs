@@ -153,7 +153,8 @@ pub fn roles(tree: &Tree) -> Vec<FileRole> {
     imports.iter().flatten().for_each(|file| imported[*file as usize] = true);
     let role = |file: u32, role: FileRole| roles[file as usize] == role;
     let files = 0..roles.len() as u32;
-    let service = led_to(&imports, files.clone().filter(|file| !imported[*file as usize] && role(*file, FileRole::Service)), &roles);
+    let service =
+        led_to(&imports, files.clone().filter(|file| !imported[*file as usize] && role(*file, FileRole::Service)), &roles);
     let browser = led_to(&imports, files.filter(|file| role(*file, FileRole::Browser)), &roles);
     for (index, role) in roles.iter_mut().enumerate() {
         if *role == FileRole::Service && browser[index] && !service[index] {

@@ -262,10 +262,7 @@ impl Params {
                     statement.wheres.push(Column { name: column_key(&name), kind: ColumnKind::Compared, value: Value::Unknown });
                 }
             }
-            Expr::IsNull(inner)
-            | Expr::IsTrue(inner)
-            | Expr::IsFalse(inner)
-            | Expr::IsNotTrue(inner) => {
+            Expr::IsNull(inner) | Expr::IsTrue(inner) | Expr::IsFalse(inner) | Expr::IsNotTrue(inner) => {
                 if let Some(name) = column_of(inner) {
                     statement.wheres.push(Column { name: column_key(&name), kind: ColumnKind::Compared, value: Value::Null });
                 }
