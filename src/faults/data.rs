@@ -2,7 +2,7 @@
 //! `number-from-max`.
 
 use super::candidate::Candidate;
-use super::effects::{decided, row_locked};
+use super::effects::{decided, effect, row_locked};
 use super::rows::{RowRead, RowWrite, columns_of, compares, computes_from, open_writes, row_reads, same_table, says_exists};
 use super::view::View;
 use super::{Confidence, Role};
@@ -164,7 +164,7 @@ fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Ca
             },
         )?;
     let asked = read.statement.wheres.iter().any(|where_| where_.name == column.name);
-    if !asked && !leads_on(view, write) {
+    if !asked && !leads_on(view, read, write) {
         return None;
     }
     let message = format!(
@@ -178,21 +178,19 @@ fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Ca
 }
 
 /// Whether anything but the mark itself hangs on having found the row free: other work, or a refusal.
-fn leads_on(view: &View<'_>, write: &RowWrite<'_>) -> bool {
-    view.events().any(|(index, event)| {
-        if index == write.index {
-            return false;
-        }
-        let guarded = |holds: bool| {
-            event
-                .guards
-                .iter()
-                .any(|guard| write.event.guards.iter().any(|own| own.cond == guard.cond && (own.holds == guard.holds) == holds))
+fn leads_on(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
+    // What leaves a callee is not shown to its callers: there the callee has answered already.
+    if !write.event.hops.is_empty() {
+        return true;
+    }
+    let asks: Vec<_> = write.event.guards.iter().filter(|guard| view.cond_depends(guard.cond).contains(&read.index)).collect();
+    view.events().filter(|(index, _)| *index != write.index).any(|(_, event)| {
+        let guarded = |so: bool| {
+            event.guards.iter().any(|guard| asks.iter().any(|own| own.cond == guard.cond && (own.holds == guard.holds) == so))
         };
         let refuses = matches!(&event.act, Act::Exit { kind: ExitKind::Return | ExitKind::Throw, .. }) && guarded(false);
-        let works = super::effects::effect(view, event).is_some() && (write.event.guards.is_empty() || guarded(true));
-        refuses || works
-    }) || view.flat.returns.iter().any(|(value, _)| !matches!(value, Value::Null | Value::Unknown))
+        refuses || effect(view, event).is_some() && guarded(true)
+    })
 }
 
 /// The value with which a column was found free: by the read's own condition, or by a test on what was read.

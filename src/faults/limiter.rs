@@ -28,11 +28,16 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
                 !matches!(view.world.tree.settled(value), Value::Param(..) | Value::Unknown | Value::Flat(_) | Value::Member(..))
             })
         });
+        // `options.store = ...` under some setting: memory only where it is not set.
+        let given_later = view.events().any(|(_, other)| {
+            matches!(&other.act, Act::Write { place: Value::Member(_, name), value, .. } if matches!(&**name, "store" | "storage") && *value != Value::Null)
+        });
         let mut candidate = Candidate::new(view, rule, event, event, message.to_owned());
         candidate.hop(Role::State, event, "made here without a shared store");
         candidate.library = Some(meant.library.to_string());
         candidate.stands = true;
         candidate = candidate.at_most(if meant.sure { Confidence::High } else { Confidence::Medium });
+        candidate = candidate.at_most(if given_later { Confidence::Low } else { Confidence::High });
         found.push(candidate.at_most(if visible { Confidence::High } else { Confidence::Medium }));
     }
 }

@@ -91,9 +91,12 @@ fn remembers(view: &View<'_>, changes: &[StateChange], test: &StateTest, index: 
 
 /// Whether what was found is what the function returns: a memo.
 fn given_out(view: &View<'_>, test: &StateTest) -> bool {
-    let Some(index) = test.event else { return false };
-    view.event(index).meant(crate::rules::Meaning::Get).is_some()
-        && view.flat.returns.iter().any(|(value, _)| value.any(&|part| *part == Value::Flat(index)))
+    let got = |part: &Value| match (part, test.event) {
+        (Value::Flat(index), Some(event)) => *index == event && view.event(event).meant(crate::rules::Meaning::Get).is_some(),
+        (Value::Member(..) | Value::Module(..), None) => view.place(part).is_some_and(|place| place.same(&test.place)),
+        _ => false,
+    };
+    view.flat.returns.iter().any(|(value, _)| value.any(&got))
 }
 
 /// Whether what is put was read elsewhere: a copy of shared data kept for a while.

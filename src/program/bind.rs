@@ -262,7 +262,11 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
             statement.table = table_name(look, entity, file);
         }
     }
-    if let Some(Value::List(fields)) = meant.part("fields").map(|fields| look.tree.settled(fields)) {
+    let grows =
+        |fields: &Value| look.events.iter().any(|event| event.meant(Meaning::Put).is_some_and(|put| put.receiver == *fields));
+    if let Some(Value::List(fields)) =
+        meant.part("fields").filter(|fields| !grows(fields)).map(|fields| look.tree.settled(fields))
+    {
         statement.only = Some(fields.iter().filter_map(Value::text).map(|name| super::column_key(&name)).collect());
     }
     statement.conflict |= meant.flag("conflict");
