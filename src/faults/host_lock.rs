@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::effects::effect;
-use super::tests_of_state::{changes, is_state};
+use super::tests_of_state::changes;
 use super::view::View;
 use super::{Confidence, Role};
 use crate::program::{FlatEvent, Op, Ty, unwrapped};
@@ -53,7 +53,6 @@ fn records(view: &View<'_>, found: &mut Vec<Candidate>) {
     });
     let Some((_, written)) = written else { return };
     let changed = view.event(change.event);
-    let _ = is_state;
     let mut candidate = Candidate::new(view, "local-file-lock", written, changed, "the records are read from a file of this machine, changed in memory and written back whole: other copies have their own, and each overwrites the others'".to_owned());
     if let Some((file, span)) = view.made(&change.place).at {
         candidate.add(Role::State, crate::program::Spot { file, span }, "kept in a local file".to_owned());

@@ -91,7 +91,7 @@ fn region(view: &View<'_>, index: u32, event: &FlatEvent, entered: bool) -> Opti
     let place = view.place(&value);
     let scope = scope.or(row.map(|row| row.scope)).unwrap_or_default();
     let permits = match row.and_then(|row| row.permits.as_ref()) {
-        Some(_) => permits(view, &value, place.as_ref(), file),
+        Some(_) => permits(view, &value, place.as_ref()),
         None => Some(1.0),
     };
     let lifetime = match &place {
@@ -109,7 +109,7 @@ fn region(view: &View<'_>, index: u32, event: &FlatEvent, entered: bool) -> Opti
 }
 
 /// The number of holders a semaphore is made with.
-fn permits(view: &View<'_>, value: &Value, place: Option<&Place>, file: u32) -> Option<f64> {
+fn permits(view: &View<'_>, value: &Value, place: Option<&Place>) -> Option<f64> {
     use crate::program::Holder;
     let tree = view.world.tree;
     let maker = match place.map(|place| &place.holder) {
@@ -117,9 +117,7 @@ fn permits(view: &View<'_>, value: &Value, place: Option<&Place>, file: u32) -> 
         Some(Holder::Field(class, name)) => tree.field_value(*class, name)?,
         _ => view.flat.plain(value),
     };
-    let number = numbers_of_maker(view, &maker, 0)?;
-    let _ = file;
-    Some(number)
+    numbers_of_maker(view, &maker, 0)
 }
 
 /// The constant a maker is called with: through wrappers (`Arc::new(Semaphore::new(2))`) and lazily run lambdas.

@@ -102,19 +102,18 @@ fn gated(view: &View<'_>, event: &FlatEvent) -> bool {
     event.guards.iter().any(|guard| {
         let Some(cond) = view.flat.conds.get(guard.cond as usize) else { return false };
         let mut names: Vec<String> = vec![];
-        collect(view, &cond.value, &mut names);
+        collect(&cond.value, &mut names);
         for index in view.cond_depends(guard.cond).iter() {
             if let Some((callee, args)) = view.event(*index).call() {
-                collect(view, callee, &mut names);
-                args.iter().for_each(|(_, value)| collect(view, value, &mut names));
+                collect(callee, &mut names);
+                args.iter().for_each(|(_, value)| collect(value, &mut names));
             }
         }
         names.iter().flat_map(|name| words(name)).any(|word| role_words.contains(&word))
     })
 }
 
-fn collect(view: &View<'_>, value: &Value, names: &mut Vec<String>) {
-    let _ = view;
+fn collect(value: &Value, names: &mut Vec<String>) {
     value.walk(&mut |part| match part {
         Value::Member(_, name) | Value::Global(name) | Value::Module(_, name) | Value::Text(name) => names.push(name.to_string()),
         _ => {}

@@ -181,16 +181,6 @@ impl Flat {
         found
     }
 
-    /// Events a guard depends on.
-    pub fn guard_depends(&self, guard: Guard) -> HashSet<u32> {
-        self.conds.get(guard.cond as usize).map(|cond| self.depends(&cond.value)).unwrap_or_default()
-    }
-
-    /// Events that any guard of an event depends on.
-    pub fn decided_by(&self, event: &FlatEvent) -> HashSet<u32> {
-        event.guards.iter().flat_map(|guard| self.guard_depends(*guard)).collect()
-    }
-
     fn follow(&self, value: &Value, found: &mut HashSet<u32>, depth: u32) {
         if depth > 24 {
             return;
