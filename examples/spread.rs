@@ -1,5 +1,7 @@
 //! How close together a volley arrives: the spread between the first and the last handler entry at a hyper server, over
-//! many volleys, beside `oha` and `hey` where they are installed.
+//! many volleys, beside `oha` and `hey` where they are installed. Once with a handler that works for 5 ms, as one that asks
+//! a database does: this is the spread of the arrivals. Once with one that answers at once: answering the first requests
+//! then holds up the reading of the last, on a machine with few processors by more than the release itself takes.
 //!
 //!     cargo run --release --example spread [-- VOLLEYS REQUESTS]
 
@@ -15,7 +17,17 @@ use axum::routing::post;
 use clap::Parser;
 use lockcheck::hammer::cli::HammerArgs;
 
+/// What a handler is given to do, and the word for it.
+const WORK: [(&str, Duration); 2] =
+    [("a handler that works for 5 ms", Duration::from_millis(5)), ("a handler that answers at once", Duration::ZERO)];
+
 type Arrivals = Arc<Mutex<Vec<Instant>>>;
+
+#[derive(Clone)]
+struct Handler {
+    arrivals: Arrivals,
+    work: Duration,
+}
 
 #[derive(Parser)]
 struct Line {
@@ -29,11 +41,21 @@ fn main() -> anyhow::Result<()> {
     let volleys: usize = words.next().map_or(Ok(30), |word| word.parse())?;
     let requests: usize = words.next().map_or(Ok(50), |word| word.parse())?;
     let arrivals = Arrivals::default();
-    let servers = (0..3).map(|_| serve(Arc::clone(&arrivals))).collect::<anyhow::Result<Vec<_>>>()?;
     println!("{requests} requests, {volleys} volleys; spread of handler entries, median (p90) in us");
+    for (name, work) in WORK {
+        println!("\n{name}");
+        compare(&Handler { arrivals: Arc::clone(&arrivals), work }, volleys, requests)?;
+    }
+    Ok(())
+}
+
+#[allow(clippy::print_stdout)]
+fn compare(handler: &Handler, volleys: usize, requests: usize) -> anyhow::Result<()> {
+    let servers = (0..3).map(|_| serve(handler.clone())).collect::<anyhow::Result<Vec<_>>>()?;
+    let arrivals = &handler.arrivals;
     for (name, mechanism) in [("io_uring", "io_uring"), ("loop", "loop")] {
-        let one = measure(&arrivals, volleys, requests, || hammer(&servers[..1], requests, mechanism))?;
-        let three = measure(&arrivals, volleys, requests, || hammer(&servers, requests, mechanism))?;
+        let one = measure(arrivals, volleys, requests, || hammer(&servers[..1], requests, mechanism))?;
+        let three = measure(arrivals, volleys, requests, || hammer(&servers, requests, mechanism))?;
         println!("{:<22} {}", format!("{name}, one copy"), show(&one));
         println!("{:<22} {}", format!("{name}, three copies"), show(&three));
     }
@@ -43,7 +65,7 @@ fn main() -> anyhow::Result<()> {
         ("hey", &["-n", &count, "-c", &count, "-m", "POST", "-d", "{}", &url]),
     ];
     for (program, words) in peers {
-        match measure(&arrivals, volleys, requests, || peer(program, words)) {
+        match measure(arrivals, volleys, requests, || peer(program, words)) {
             Ok(spreads) => println!("{program:<22} {}", show(&spreads)),
             Err(error) => println!("{program:<22} not measured: {error}"),
         }
@@ -52,7 +74,7 @@ fn main() -> anyhow::Result<()> {
 }
 
 /// A hyper server on a thread of its own that notes when each request reaches its handler.
-fn serve(arrivals: Arrivals) -> anyhow::Result<SocketAddr> {
+fn serve(handler: Handler) -> anyhow::Result<SocketAddr> {
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
@@ -60,16 +82,19 @@ fn serve(arrivals: Arrivals) -> anyhow::Result<SocketAddr> {
     std::thread::spawn(move || {
         runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(listener)?;
-            axum::serve(listener, Router::new().route("/", post(note)).with_state(arrivals)).await
+            axum::serve(listener, Router::new().route("/", post(note)).with_state(handler)).await
         })
     });
     Ok(address)
 }
 
-async fn note(State(arrivals): State<Arrivals>, _body: String) -> &'static str {
+async fn note(State(handler): State<Handler>, _body: String) -> &'static str {
     let now = Instant::now();
-    if let Ok(mut arrivals) = arrivals.lock() {
+    if let Ok(mut arrivals) = handler.arrivals.lock() {
         arrivals.push(now);
+    }
+    if !handler.work.is_zero() {
+        tokio::time::sleep(handler.work).await;
     }
     "ok"
 }

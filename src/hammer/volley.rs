@@ -22,6 +22,8 @@ const STAGING: Duration = Duration::from_secs(2);
 const PACE: Duration = Duration::from_micros(200);
 /// The pause before the gate, in which the service takes in what has been delivered.
 const CALM: Duration = Duration::from_millis(10);
+/// The pause after the gate: reading at once would take processor time from the services that this machine runs.
+const YIELD: Duration = Duration::from_millis(1);
 /// Connections that one thread opens.
 const BATCH: usize = 25;
 
@@ -126,6 +128,7 @@ pub fn fire(range: &Range<'_>, shots: &[Shot]) -> Result<Flight, String> {
         overlap = overlap.at_best(&in_flight.collect::<Vec<_>>());
     });
 
+    std::thread::sleep(YIELD);
     let since = |instant: &Instant| instant.duration_since(released.began);
     let arrivals = receive(range, connections, released.began, &released.failed);
     let hits = shots
