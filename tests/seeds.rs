@@ -1,6 +1,7 @@
 //! Holds `scan` and `hammer` to what `fixtures/seeds/seeds.toml` says of each seed service, and prints both as a table.
 //!
-//! Hammer needs the stores that `tests/run` starts. `SEEDS_RUNS=20 tests/run hammer/` fires at each service twenty times.
+//! Hammer needs the stores that `tests/run` starts. `SEEDS_RUNS=20 tests/run hammer/` hammers each service twenty times.
+//! `SEEDS_VOLLEYS=200 tests/run volleys/` fires that many volleys at each: a sound one is never Broken, a faulty one never Held.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -46,6 +47,12 @@ fn trials(board: &Arc<Board>) -> Result<Vec<Trial>> {
             if service.seed().verdict.is_some() {
                 let (service, board) = (Arc::clone(&service), Arc::clone(board));
                 trials.push(Trial::test(format!("hammer/{name}"), move || judge_hammer(&service, &board)));
+            }
+            if let Some(volleys) = number("SEEDS_VOLLEYS")?
+                && service.seed().verdict.is_some()
+            {
+                let (service, board) = (Arc::clone(&service), Arc::clone(board));
+                trials.push(Trial::test(format!("volleys/{name}"), move || judge_volleys(&service, volleys, &board)));
             }
             let board = Arc::clone(board);
             trials.push(Trial::test(format!("scan/{name}"), move || judge_scan(&service, &board)));
@@ -139,16 +146,14 @@ fn scan(folder: &Path) -> Result<BTreeSet<String>> {
 }
 
 fn judge_hammer(service: &Service, board: &Board) -> Result<(), Failed> {
-    let runs: usize = match env::var("SEEDS_RUNS") {
-        Ok(number) => number.parse().map_err(|error| format!("SEEDS_RUNS={number}: {error}"))?,
-        Err(_) => 1,
-    };
+    let runs = number("SEEDS_RUNS").map_err(|error| format!("{error:#}"))?.unwrap_or(1);
     let expected = Judgement::expected(service.seed());
     let mut said: BTreeMap<String, usize> = BTreeMap::new();
     let mut reasons = Vec::new();
     for run in 1..=runs {
-        match hammer(service) {
-            Ok((judgement, why)) => {
+        match hammer(service, service.seed().rounds) {
+            Ok((judgement, report)) => {
+                let why = strings(&report["why"]).join("\n");
                 *said.entry(judgement.in_short(service.seed())).or_default() += 1;
                 if !judgement.agrees_with(service.seed()) {
                     reasons.push(format!("run {run}: expected {expected}, hammer says {judgement}\n{why}"));
@@ -166,6 +171,51 @@ fn judge_hammer(service: &Service, board: &Board) -> Result<(), Failed> {
         row.agreed = format!("{} of {runs}", runs - reasons.len());
     });
     if reasons.is_empty() { Ok(()) } else { Err(reasons.join("\n").into()) }
+}
+
+/// Fires at least so many volleys at one copy and at all: no verdict may be the opposite of the truth.
+fn judge_volleys(service: &Service, least: usize, board: &Board) -> Result<(), Failed> {
+    let truth = service.seed().verdict.clone().unwrap_or_default();
+    let opposite = if truth == "held" { "broken" } else { "held" };
+    // A sound service is fired at until the rounds are over: at one copy and at all, a volley each.
+    let rounds = if truth == "held" { Some(u32::try_from(least.div_ceil(2))?) } else { service.seed().rounds };
+    let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut volleys: BTreeMap<&str, usize> = BTreeMap::new();
+    while volleys.values().sum::<usize>() < least {
+        let (judgement, report) = hammer(service, rounds).map_err(|error| format!("{error:#}"))?;
+        *verdicts.entry(judgement.verdict.clone()).or_default() += 1;
+        let fired = report["experiments"].as_array().into_iter().flatten();
+        let fired: Vec<_> = fired.filter(|one| one["name"] == "c3" || one["name"] == "c4").collect();
+        if fired.is_empty() {
+            return Err(format!("no volley was fired: {}", strings(&report["why"]).join("\n")).into());
+        }
+        for volley in fired {
+            let kind = match volley["holds"].as_bool() {
+                Some(true) => "without a duplicate",
+                Some(false) => "with duplicates",
+                None => "undecided",
+            };
+            *volleys.entry(kind).or_default() += 1;
+        }
+        if judgement.verdict == opposite {
+            return Err(format!("{judgement}: {}", strings(&report["why"]).join("\n")).into());
+        }
+    }
+    let told = |counts: Vec<(String, usize)>| {
+        counts.into_iter().map(|(what, count)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
+    };
+    let volleys = told(volleys.into_iter().map(|(kind, count)| (kind.to_owned(), count)).collect());
+    board.note(&service.name(), |row| {
+        row.hammer_expected = format!("never {opposite}");
+        row.hammer_said = format!("{}; volleys: {volleys}", told(verdicts.into_iter().collect()));
+    });
+    Ok(())
+}
+
+/// The number in an environment variable, if it is set.
+fn number(variable: &str) -> Result<Option<usize>> {
+    let value = env::var(variable).ok();
+    value.map(|value| value.parse().with_context(|| format!("{variable}={value} is no number"))).transpose()
 }
 
 /// What hammer said, or should say.
@@ -213,7 +263,7 @@ impl std::fmt::Display for Judgement {
 }
 
 /// Starts three copies on a database of their own, fires, and reads the report.
-fn hammer(service: &Service) -> Result<(Judgement, String)> {
+fn hammer(service: &Service, rounds: Option<u32>) -> Result<(Judgement, Value)> {
     let seed = service.seed();
     let name = seed.requests.as_ref().with_context(|| format!("{} has no requests", seed.variant))?;
     let requests = service.manifest.requests.get(name).with_context(|| format!("there are no requests `{name}`"))?;
@@ -234,7 +284,7 @@ fn hammer(service: &Service) -> Result<(Judgement, String)> {
             command.args([option, value]);
         }
     }
-    if let Some(rounds) = seed.rounds {
+    if let Some(rounds) = rounds {
         command.args(["--rounds", &rounds.to_string()]);
     }
     let (report, output) = report(&mut command)?;
@@ -246,7 +296,7 @@ fn hammer(service: &Service) -> Result<(Judgement, String)> {
     };
     ensure!(output.status.code() == Some(status), "{verdict} goes with exit status {status}, not {}", output.status);
     let judgement = Judgement { verdict, fails: first_failing(&report), diagnosis: strings(&report["diagnosis"]) };
-    Ok((judgement, strings(&report["why"]).join("\n")))
+    Ok((judgement, report))
 }
 
 /// The cells have an order: c0 before c1 and so on, however their rounds take turns.
