@@ -9,7 +9,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::facts::{Act, FileFacts, Value, facts};
-use crate::faults::{self, Copies, Finding, World};
+use crate::faults::{self, Copies, Detected, World};
 use crate::files::{Language, Source, Tree, WalkOptions, read_tree};
 use crate::findings::{Remark, Report, Selection, Stats, Suppressions, settle};
 use crate::program::{self, Flattener, Instances, Schema};
@@ -72,7 +72,7 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
         (parsed, remarks, found)
     });
     let (suppressions, unclear) = Suppressions::read(remarks, &catalogue);
-    let settled = settle(found, &tree, &selection, &suppressions);
+    let settled = settle(found.findings, &tree, &selection, &suppressions);
 
     let mut gaps = std::mem::take(&mut tree.gaps);
     gaps.extend(unclear);
@@ -97,7 +97,7 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
 }
 
 /// Facts, program and detectors: everything between the units and the findings.
-fn find_faults(tree: &Tree, units: Vec<Parsed>, book: Rulebook, catalogue: &Catalogue, copies: Copies) -> Vec<Finding> {
+fn find_faults(tree: &Tree, units: Vec<Parsed>, book: Rulebook, catalogue: &Catalogue, copies: Copies) -> Detected {
     let read: Vec<(&Source, Unit)> =
         tree.sources.iter().zip(units).filter_map(|(source, parsed)| Some((source, parsed.into_unit()?))).collect();
     let (sources, units): (Vec<&Source>, Vec<Unit>) = read.into_iter().unzip();

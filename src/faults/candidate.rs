@@ -2,6 +2,7 @@
 
 use super::Confidence;
 use super::Role;
+use super::subject::Subject;
 use super::view::View;
 use crate::program::{FlatEvent, Spot};
 
@@ -30,6 +31,8 @@ pub struct Candidate {
     pub outside_jobs: bool,
     /// The library whose words the cure uses.
     pub library: Option<String>,
+    /// What is at fault; none where it is the data's own read and write.
+    pub subject: Option<Subject>,
 }
 
 impl Candidate {
@@ -47,6 +50,7 @@ impl Candidate {
             stands: false,
             outside_jobs: false,
             library: None,
+            subject: None,
         }
     }
 
@@ -63,6 +67,12 @@ impl Candidate {
         if !self.trace.iter().any(|(known, spot, _)| *spot == at && (*known == role || role == Role::Call)) {
             self.trace.push((role, at, note));
         }
+    }
+
+    /// Says what is at fault.
+    pub fn about(mut self, subject: Subject) -> Candidate {
+        self.subject = Some(subject);
+        self
     }
 
     /// Lowers the confidence to at most this.

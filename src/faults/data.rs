@@ -4,6 +4,7 @@
 use super::candidate::Candidate;
 use super::effects::{decided, effect, row_locked};
 use super::rows::{RowRead, RowWrite, columns_of, compares, computes_from, open_writes, row_reads, same_table, says_exists};
+use super::subject::Judged;
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
@@ -11,7 +12,7 @@ use crate::program::{Column, ColumnKind, Op, column_key};
 use crate::rules::CommandKind;
 use crate::syntax::{BinaryOp, ExitKind, Shape};
 
-pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     stored_values(view, found);
     let reads = row_reads(view);
     if reads.is_empty() {
@@ -20,7 +21,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
     let mut best: Vec<(u32, u8, Candidate)> = vec![];
     for write in open_writes(view) {
         for read in reads.iter().filter(|read| read.index < write.index) {
-            if row_locked(view, write.index, write.event) || read.statement.row_lock {
+            if row_locked(view, write.index, write.event).is_some() || read.statement.row_lock {
                 continue;
             }
             let Some((rank, candidate)) = judge(view, read, &write) else { continue };
@@ -43,10 +44,12 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
 }
 
 /// `lost-update` in a key-value store: GET, change, SET of one key.
-fn stored_values(view: &View<'_>, found: &mut Vec<Candidate>) {
+fn stored_values(view: &View<'_>, found: &mut Judged) {
     for (index, event) in view.events() {
         let Some(set) = event.kv().filter(|kv| kv.op == CommandKind::Set && !kv.only_new) else { continue };
-        if decided(view, index, event) || view.regions.iter().any(|region| region.excludes() && region.holds(index, event)) {
+        if decided(view, index, event).is_some()
+            || view.regions.iter().any(|region| region.excludes() && region.holds(index, event))
+        {
             continue;
         }
         let column = Column { name: String::new(), kind: ColumnKind::Equal, value: set.value.clone() };

@@ -1,10 +1,14 @@
 //! Runs every detector over every function, keeps each fault once, and turns candidates into findings.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use rayon::prelude::*;
 
 use super::candidate::Candidate;
+use super::inventory::{Item, Sightings};
+use super::reason::Why;
+use super::standing::Standing;
+use super::subject::Judged;
 use super::view::{View, World};
 use super::{Confidence, Finding, Hop, Place, Role};
 use super::{
@@ -18,52 +22,96 @@ use crate::rules::{Catalogue, FileRole};
 /// How many copies the user says there are; `Some(1)` silences the faults that only a second copy makes.
 pub type Copies = Option<u32>;
 
-/// All faults of a tree. `sources` are the files by the tree's index.
+/// What the detectors say of a tree.
+#[derive(Debug, Default)]
+pub struct Detected {
+    /// The faults.
+    pub findings: Vec<Finding>,
+    /// All that was judged, in the order of its places.
+    pub inventory: Vec<Item>,
+}
+
+/// All faults of a tree, and the inventory they are the bad part of. `sources` are the files by the tree's index.
 pub fn detect(
     world: &World<'_>,
     flattener: &Flattener<'_>,
     sources: &[&Source],
     catalogue: &Catalogue,
     copies: Copies,
-) -> Vec<Finding> {
+) -> Detected {
     let roles = roles(world.tree);
     let functions: Vec<FnRef> = world.tree.all_functions().collect();
-    let seen: Vec<(FnRef, Links, Vec<Candidate>)> = functions
+    let seen: Vec<(FnRef, Links, Judged)> = functions
         .par_iter()
         .map(|function| {
             let flat = flattener.flat(*function);
             let links = links(world.tree, &flat);
             let service = roles.get(function.file as usize) == Some(&FileRole::Service);
-            (*function, links, if service { candidates(world, flattener, &flat) } else { vec![] })
+            (*function, links, if service { judged(world, flattener, &flat) } else { Judged::default() })
         })
         .collect();
     let mut found: Vec<(FnRef, Candidate)> = vec![];
+    let mut sightings = Sightings::default();
     let reach = Reach::new(
         world.tree,
-        seen.into_iter().map(|(function, links, candidates)| {
-            found.extend(candidates.into_iter().map(|candidate| (function, candidate)));
+        seen.into_iter().map(|(function, links, mut judged)| {
+            sightings.sound(function, &mut judged);
+            found.extend(judged.faults.into_iter().map(|candidate| (function, candidate)));
             (function, links)
         }),
     );
-    found.retain(|(function, candidate)| {
-        let in_job = reach.entry(*function).is_some_and(|entry| entry.kind == "job");
-        reach.serves(*function) && !(candidate.outside_jobs && in_job)
+    let found = sift(found, &mut sightings, |function, candidate| {
+        let in_job = reach.entry(function).is_some_and(|entry| entry.kind == "job");
+        match reach.serves(function) {
+            false => Some(Why::NotServed),
+            true => (candidate.outside_jobs && in_job).then_some(Why::SaidElsewhere),
+        }
     });
-    let single = copies == Some(1);
-    let found = standing(&reach, flattener, found);
-    nearest(found)
-        .into_iter()
-        .filter(|(_, candidate)| {
-            let family = catalogue.get(candidate.rule).map(|rule| rule.family.as_str());
-            !single || !matches!(family, Some("memory" | "job"))
-        })
-        .map(|(function, candidate)| finding(world, &reach, sources, catalogue, function, candidate))
-        .collect()
+    let mut standing = Standing::of(&reach, flattener, &found);
+    let found = sift(found, &mut sightings, |function, candidate| {
+        (!candidate.stands && !standing.stands(function, candidate)).then_some(Why::CallersDecide)
+    });
+    let family = |candidate: &Candidate| catalogue.get(candidate.rule).map_or("", |rule| rule.family.as_str());
+    let found = sift(found, &mut sightings, |_, candidate| {
+        (copies == Some(1) && matches!(family(candidate), "memory" | "job")).then_some(Why::OneCopy)
+    });
+    let kept = nearest(found.clone());
+    for (function, candidate) in &found {
+        if let Some((_, kept)) = kept.iter().find(|(_, kept)| same_fault(kept, candidate)) {
+            sightings.fault(*function, candidate, kept, family(candidate));
+        }
+    }
+    let confidence: HashMap<(&str, Spot), Confidence> =
+        kept.iter().map(|(_, kept)| ((kept.rule, kept.primary), admitted(world, sources, kept))).collect();
+    let confidence = |rule: &str, at: Spot| confidence.get(&(rule, at)).copied().unwrap_or(Confidence::Low);
+    Detected {
+        inventory: sightings.items(&reach, &|spot| place(sources, spot), &confidence),
+        findings: kept
+            .into_iter()
+            .map(|(function, candidate)| finding(world, &reach, sources, catalogue, function, candidate))
+            .collect(),
+    }
 }
 
-/// What the detectors see in one function.
-fn candidates(world: &World<'_>, flattener: &Flattener<'_>, flat: &Flat) -> Vec<Candidate> {
-    let mut found = vec![];
+/// The candidates for which `why` finds no reason to leave them out; of the others the sightings keep the reason.
+fn sift(
+    found: Vec<(FnRef, Candidate)>,
+    sightings: &mut Sightings,
+    mut why: impl FnMut(FnRef, &Candidate) -> Option<Why>,
+) -> Vec<(FnRef, Candidate)> {
+    let mut kept = vec![];
+    for (function, candidate) in found {
+        match why(function, &candidate) {
+            Some(why) => sightings.left_out(function, &candidate, why),
+            None => kept.push((function, candidate)),
+        }
+    }
+    kept
+}
+
+/// What the detectors say of one function.
+fn judged(world: &World<'_>, flattener: &Flattener<'_>, flat: &Flat) -> Judged {
+    let mut found = Judged::default();
     let speaks =
         |event: &FlatEvent| !matches!(event.what, What::Nothing) || matches!(event.act, Act::Write { .. } | Act::Enter { .. });
     if !flat.events.iter().any(speaks) && !decorated(world, flat.root) {
@@ -84,49 +132,6 @@ fn candidates(world: &World<'_>, flattener: &Flattener<'_>, flat: &Flat) -> Vec<
 
 fn decorated(world: &World<'_>, function: FnRef) -> bool {
     world.tree.facts(function).is_some_and(|facts| !facts.decorators.is_empty())
-}
-
-/// Leaves out faults that no caller confirms: a caller may hold the lock, or have made the decision, that the function
-/// itself does not show. A function that is entered from outside, or that nobody calls, answers for itself.
-fn standing(reach: &Reach, flattener: &Flattener<'_>, candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
-    let seen: HashSet<(FnRef, Key)> = candidates.iter().map(|(function, candidate)| (*function, key(candidate))).collect();
-    let mut known: HashMap<(FnRef, Key), bool> = HashMap::new();
-    let mut stands =
-        |function: FnRef, candidate: &Candidate| confirmed(reach, flattener, &seen, &mut known, function, key(candidate));
-    candidates.into_iter().filter(|(function, candidate)| candidate.stands || stands(*function, candidate)).collect()
-}
-
-type Key = (&'static str, Spot, Spot);
-
-fn key(candidate: &Candidate) -> Key {
-    (candidate.rule, candidate.cause, candidate.work)
-}
-
-fn confirmed(
-    reach: &Reach,
-    flattener: &Flattener<'_>,
-    seen: &HashSet<(FnRef, Key)>,
-    known: &mut HashMap<(FnRef, Key), bool>,
-    function: FnRef,
-    key: Key,
-) -> bool {
-    if let Some(stands) = known.get(&(function, key)) {
-        return *stands;
-    }
-    // A circle of callers confirms itself.
-    known.insert((function, key), true);
-    let mut callers = reach.callers(function).filter(|caller| *caller != function && reach.serves(*caller)).peekable();
-    let stands = reach.entry(function).is_some()
-        || callers.peek().is_none()
-        || callers.any(|caller| {
-            if seen.contains(&(caller, key)) {
-                return confirmed(reach, flattener, seen, known, caller, key);
-            }
-            // Written out too shortly, or not at all, in this caller: it says nothing against the fault.
-            !flattener.flat(caller).events.iter().any(|event| event.at == key.2)
-        });
-    known.insert((function, key), stands);
-    stands
 }
 
 /// Each fault once: seen from the function nearest to it; then one finding for one rule at one place, the surest.
@@ -159,6 +164,11 @@ fn nearest(candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
         }
     }
     kept
+}
+
+/// Whether a fault is told by the finding of another.
+fn same_fault(kept: &Candidate, other: &Candidate) -> bool {
+    kept.rule == other.rule && (kept.primary == other.primary || kept.cause == other.cause)
 }
 
 fn finding(

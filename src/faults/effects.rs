@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::reason::{Reason, Why};
 use super::view::View;
 use crate::facts::Value;
 use crate::program::{ColumnKind, FlatEvent, Op, What};
@@ -58,9 +59,14 @@ pub fn reads(event: &FlatEvent) -> bool {
     }
 }
 
-/// Whether doing it twice does no more than doing it once.
-pub fn idempotent(view: &View<'_>, event: &FlatEvent) -> bool {
-    match &event.what {
+/// Why an effect needs no decision of one process: something all copies see decides, or doing it twice does no harm.
+pub fn harmless(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+    decided(view, index, event).or_else(|| idempotent(view, event))
+}
+
+/// Why doing it twice does no more than doing it once.
+pub fn idempotent(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
+    let so = match &event.what {
         What::Statement(statement) => match statement.op {
             Op::Delete => true,
             Op::Upsert => !relative(statement) && !written_back(view, statement),
@@ -75,27 +81,32 @@ pub fn idempotent(view: &View<'_>, event: &FlatEvent) -> bool {
         }
         What::Meant(meant) => meant.flag("idempotency"),
         What::Nothing => false,
-    }
+    };
+    so.then(|| Reason::of(view, Why::Idempotent, event))
 }
 
-/// Whether something all copies see decides about an effect: the write itself, a claim that guards it, or a shared lock.
-pub fn decided(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
-    in_itself(view, event) || by_a_claim(view, index, event) || under_a_shared_lock(view, index, event)
+/// What decides about an effect that all copies see: the write itself, a claim that guards it, or a shared lock.
+pub fn decided(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+    in_itself(view, event).or_else(|| by_a_claim(view, index, event)).or_else(|| under_a_shared_lock(view, index, event))
 }
 
-fn in_itself(view: &View<'_>, event: &FlatEvent) -> bool {
-    match &event.what {
+fn in_itself(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
+    let why = match &event.what {
         What::Statement(statement) => match statement.op {
-            Op::Upsert => !written_back(view, statement),
-            Op::Insert => statement.conflict || statement.subquery || has_unique_key(view, event),
-            Op::Update => statement.conditional() || relative(statement),
-            Op::Delete => true,
-            _ => false,
+            Op::Upsert if !written_back(view, statement) => Why::ConflictHandled,
+            Op::Insert if statement.conflict => Why::ConflictHandled,
+            Op::Insert if statement.subquery => Why::Condition,
+            Op::Insert => return unique_key(view, event),
+            Op::Update if statement.conditional() => Why::Condition,
+            Op::Update if relative(statement) => Why::Atomic,
+            Op::Delete => Why::Idempotent,
+            _ => return None,
         },
-        What::Kv(kv) => matches!(kv.op, CommandKind::Increment | CommandKind::Add),
-        What::Meant(meant) => meant.flag("idempotency"),
-        _ => false,
-    }
+        What::Kv(kv) if matches!(kv.op, CommandKind::Increment | CommandKind::Add) => Why::Atomic,
+        What::Meant(meant) if meant.flag("idempotency") => Why::IdempotencyKey,
+        _ => return None,
+    };
+    Some(Reason::of(view, why, event))
 }
 
 /// Whether it writes values that were worked out from a read.
@@ -110,13 +121,14 @@ fn relative(statement: &crate::program::Statement) -> bool {
     statement.sets.iter().any(|column| column.kind == ColumnKind::Relative)
 }
 
-/// Whether an insert's own columns hit a unique key of the schema.
-pub fn has_unique_key(view: &View<'_>, event: &FlatEvent) -> bool {
-    let Some(statement) = event.statement() else { return false };
-    let Some(table) = &statement.table else { return false };
+/// The unique key of the schema that an insert's own columns hit.
+pub fn unique_key(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
+    let statement = event.statement()?;
+    let table = statement.table.as_ref()?;
     let columns: Vec<String> =
         statement.sets.iter().filter(|column| !fresh(view, &column.value)).map(|column| column.name.clone()).collect();
-    view.world.schema.unique_among(table, &columns).is_some()
+    let key = view.world.schema.unique_among(table, &columns)?;
+    Some(Reason::of(view, Why::UniqueKey, event).by(format!("{table}({})", key.join(", "))))
 }
 
 /// Whether a value is new each time (a random id), so that a unique key on it decides nothing.
@@ -128,7 +140,7 @@ pub fn fresh(view: &View<'_>, value: &Value) -> bool {
 pub fn claims(view: &View<'_>, event: &FlatEvent) -> bool {
     match &event.what {
         What::Statement(statement) => match statement.op {
-            Op::Insert => statement.conflict || has_unique_key(view, event),
+            Op::Insert => statement.conflict || unique_key(view, event).is_some(),
             Op::Upsert => statement.returning,
             Op::Update => statement.conditional(),
             Op::Delete => true,
@@ -148,28 +160,29 @@ pub fn claims(view: &View<'_>, event: &FlatEvent) -> bool {
     }
 }
 
-fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
+fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
     let deciding = view.decided_by(event);
-    if deciding.iter().any(|at| *at < index && claims(view, view.event(*at))) {
-        return true;
+    if let Some(claim) = deciding.iter().filter(|at| **at < index && claims(view, view.event(**at))).min() {
+        return Some(Reason::of(view, Why::Claim, view.event(*claim)));
     }
     // An insert that a unique key refuses throws: what follows on the same way happens once.
     let guards: HashSet<_> = event.guards.iter().collect();
-    view.events().take_while(|(at, _)| *at < index).any(|(_, earlier)| {
-        let refuses = matches!(&earlier.what, What::Statement(statement) if statement.op == Op::Insert && !statement.conflict)
-            && has_unique_key(view, earlier);
-        refuses
+    view.events().take_while(|(at, _)| *at < index).find_map(|(_, earlier)| {
+        let inserts = matches!(&earlier.what, What::Statement(statement) if statement.op == Op::Insert && !statement.conflict);
+        let refused = inserts
             && earlier.caught.as_ref().is_none_or(|(_, throws)| *throws)
-            && earlier.guards.iter().all(|guard| guards.contains(guard))
+            && earlier.guards.iter().all(|guard| guards.contains(guard));
+        refused.then(|| unique_key(view, earlier)).flatten()
     })
 }
 
-fn under_a_shared_lock(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
-    if view.regions.iter().any(|region| region.scope == Scope::Cluster && region.holds(index, event)) {
-        return true;
+fn under_a_shared_lock(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+    let held = view.regions.iter().find(|region| region.scope == Scope::Cluster && region.holds(index, event));
+    if let Some(held) = held {
+        return Some(Reason::of(view, Why::SharedLock, view.event(held.acquire)));
     }
-    let serializable = event.within.iter().any(|within| {
-        view.event(*within).meant(Meaning::Transaction).is_some_and(|meant| {
+    let serializable = event.within.iter().find(|within| {
+        view.event(**within).meant(Meaning::Transaction).is_some_and(|meant| {
             meant.part("isolation").is_some_and(|value| {
                 view.world
                     .tree
@@ -179,16 +192,23 @@ fn under_a_shared_lock(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
             })
         })
     });
-    serializable || row_locked(view, index, event)
+    match serializable {
+        Some(within) => Some(Reason::of(view, Why::Serializable, view.event(*within))),
+        None => row_locked(view, index, event),
+    }
 }
 
-/// Whether a row lock or a transaction's advisory lock was taken before, on the way to an event.
-pub fn row_locked(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
-    view.events().take_while(|(at, _)| *at < index).any(|(_, earlier)| {
-        let locks = earlier.statement().is_some_and(|statement| {
-            statement.row_lock && statement.op == Op::Select || statement.op == Op::TransactionLock && !statement.tries
-        });
-        locks && earlier.guards.iter().all(|guard| event.guards.contains(guard))
+/// The row lock or transaction's advisory lock that was taken before, on the way to an event.
+pub fn row_locked(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+    view.events().take_while(|(at, _)| *at < index).find_map(|(_, earlier)| {
+        let statement = earlier.statement()?;
+        let why = match statement.op {
+            Op::Select if statement.row_lock => Why::RowLock,
+            Op::TransactionLock if !statement.tries => Why::AdvisoryLock,
+            _ => return None,
+        };
+        let on_the_way = earlier.guards.iter().all(|guard| event.guards.contains(guard));
+        on_the_way.then(|| Reason::of(view, why, earlier))
     })
 }
 

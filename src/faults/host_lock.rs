@@ -2,20 +2,22 @@
 
 use super::candidate::Candidate;
 use super::effects::effect;
+use super::reason::{Reason, Why};
+use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::changes;
 use super::view::View;
 use super::{Confidence, Role};
 use crate::program::{FlatEvent, Op, Ty, unwrapped};
 use crate::rules::{Meaning, Scope, TypeKind};
 
-pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     files(view, found);
     records(view, found);
     advisory(view, found);
 }
 
 /// A lock file decides.
-fn files(view: &View<'_>, found: &mut Vec<Candidate>) {
+fn files(view: &View<'_>, found: &mut Judged) {
     for region in view.regions.iter().filter(|region| region.scope == Scope::Host) {
         let acquire = view.event(region.acquire);
         let work = view
@@ -31,6 +33,7 @@ fn files(view: &View<'_>, found: &mut Vec<Candidate>) {
             "the lock is a file on this machine's disk: copies on other machines or in other containers do not see it".to_owned(),
         );
         candidate.work = acquire.at;
+        candidate.subject = Some(Subject::lock(view, Kind::FileLock, region).around(view, work.iter().map(|(_, event)| *event)));
         candidate.hop(Role::Acquire, acquire, "taken here");
         if let Some((_, event)) = work {
             candidate.hop(Role::Effect, event, view.describe(event));
@@ -40,7 +43,7 @@ fn files(view: &View<'_>, found: &mut Vec<Candidate>) {
 }
 
 /// Records kept in a file of this machine are changed in memory and written back.
-fn records(view: &View<'_>, found: &mut Vec<Candidate>) {
+fn records(view: &View<'_>, found: &mut Judged) {
     let changes = changes(view);
     let Some(change) = changes
         .iter()
@@ -59,16 +62,26 @@ fn records(view: &View<'_>, found: &mut Vec<Candidate>) {
     }
     candidate.hop(Role::State, changed, "changed in memory");
     candidate.hop(Role::Effect, written, "written back");
+    candidate.subject = Some(Subject::of(Kind::FileLock, changed).kept_in(view, &change.place).around(view, [written]));
     found.push(candidate);
 }
 
 /// A session's advisory lock on a connection that nobody holds on to.
-fn advisory(view: &View<'_>, found: &mut Vec<Candidate>) {
+fn advisory(view: &View<'_>, found: &mut Judged) {
     for (_, event) in view.events() {
-        let Some(statement) = event.statement().filter(|statement| statement.op == Op::SessionLock) else { continue };
+        let Some(statement) = event.statement() else { continue };
+        if statement.op == Op::TransactionLock {
+            let subject = Subject::of(Kind::SharedLock, event).named("transaction's advisory lock");
+            found.sound(subject, vec![Reason::new(Why::FreedByDatabase)]);
+        }
+        if statement.op != Op::SessionLock {
+            continue;
+        }
         let on_pool = pooled(view, event);
         let behind_pooler = view.world.pooled_by_transaction && pooler_named(view, event);
+        let subject = Subject::of(Kind::SharedLock, event).named("session's advisory lock");
         if !on_pool && !behind_pooler {
+            found.sound(subject, vec![Reason::new(Why::FreedByDatabase)]);
             continue;
         }
         let message = if on_pool {
@@ -83,7 +96,8 @@ fn advisory(view: &View<'_>, found: &mut Vec<Candidate>) {
         {
             candidate.hop(Role::Release, unlock, "freed on whatever connection this gets");
         }
-        found.push(candidate.at_most(if statement.sure && on_pool { Confidence::High } else { Confidence::Medium }));
+        let confidence = if statement.sure && on_pool { Confidence::High } else { Confidence::Medium };
+        found.push(candidate.at_most(confidence).about(subject));
     }
 }
 

@@ -1,26 +1,36 @@
 //! `process-rate-limit` and `process-session` by libraries: a limiter or session store left in memory.
 
 use super::candidate::Candidate;
+use super::reason::{Reason, Why};
+use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::FlatEvent;
+use crate::program::{FlatEvent, Meant};
 use crate::rules::Meaning;
 
-pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     for (_, event) in view.events().filter(|(_, event)| event.hops.is_empty()) {
-        let (rule, meant, message) = if let Some(meant) = event.meant(Meaning::Limiter) {
+        let (rule, kind, meant, message) = if let Some(meant) = event.meant(Meaning::Limiter) {
             (
                 "process-rate-limit",
+                Kind::Limiter,
                 meant,
                 "this limiter counts in memory: each copy counts for itself, so a client gets the limit once per copy",
             )
         } else if let Some(meant) = event.meant(Meaning::Session) {
-            ("process-session", meant, "sessions are kept in memory: a request that lands on another copy is not logged in")
+            (
+                "process-session",
+                Kind::Sessions,
+                meant,
+                "sessions are kept in memory: a request that lands on another copy is not logged in",
+            )
         } else {
             continue;
         };
-        if meant.flag("shared") || shared(view, meant.part("store")) || falls_back_on(view, event) {
+        let subject = Subject::of(kind, event).named(event.bound.as_deref().unwrap_or_default());
+        if let Some(why) = sound(view, meant, event) {
+            found.sound(subject, vec![Reason::new(why)]);
             continue;
         }
         let visible = event.call().is_none_or(|(_, args)| {
@@ -36,9 +46,19 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         candidate.hop(Role::State, event, "made here without a shared store");
         candidate.library = Some(meant.library.to_string());
         candidate.stands = true;
+        candidate.subject = Some(subject);
         candidate = candidate.at_most(if meant.sure { Confidence::High } else { Confidence::Medium });
         candidate = candidate.at_most(if given_later { Confidence::Low } else { Confidence::High });
         found.push(candidate.at_most(if visible { Confidence::High } else { Confidence::Medium }));
+    }
+}
+
+/// Why a limiter or session store is sound.
+fn sound(view: &View<'_>, meant: &Meant, event: &FlatEvent) -> Option<Why> {
+    if meant.flag("shared") || shared(view, meant.part("store")) {
+        Some(Why::SharedStore)
+    } else {
+        falls_back_on(view, event).then_some(Why::Fallback)
     }
 }
 

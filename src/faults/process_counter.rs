@@ -3,6 +3,8 @@
 
 use super::candidate::Candidate;
 use super::effects::effect;
+use super::reason::{Reason, Why};
+use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::{StateChange, changes, is_state, tests_in};
 use super::view::View;
 use super::{Confidence, Role};
@@ -42,7 +44,9 @@ const LIMIT_WORDS: &[&str] = &[
     "strikes",
 ];
 
-pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+const RATE_LIMIT: &str = "process-rate-limit";
+
+pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     let changes: Vec<StateChange> = changes(view)
         .into_iter()
         .filter(|change| {
@@ -54,17 +58,22 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         if seen.contains(&change.place) {
             continue;
         }
-        let limited = limits(view, change, &changes);
-        let candidate = match limited {
-            Some(at) => limit(view, change, at),
-            None if counts(view, change) => match numbered(view, change) {
-                Some(work) => number(view, change, work),
-                None => continue,
-            },
-            None => continue,
-        };
+        let subject = Subject::of(Kind::Counter, view.event(change.event)).kept_in(view, &change.place);
+        if let Some(at) = limits(view, change, &changes) {
+            let candidate = limit(view, change, at);
+            let kind = if candidate.rule == RATE_LIMIT { Kind::Limiter } else { Kind::Counter };
+            found.push(candidate.about(Subject { kind, ..subject }));
+        } else if counts(view, change) {
+            match numbered(view, change) {
+                Some(work) => {
+                    found.push(number(view, change, work).about(subject.around(view, [view.event(work)])));
+                }
+                None => found.sound(subject, vec![Reason::new(Why::OnlyReported)]),
+            }
+        } else {
+            continue;
+        }
         seen.push(change.place.clone());
-        found.push(candidate);
     }
 }
 
@@ -286,7 +295,7 @@ fn limit(view: &View<'_>, change: &StateChange, at: Spot) -> Candidate {
     let often = named_limit(view, change) && !named_quota_only(view, change);
     let (rule, message) = if often {
         (
-            "process-rate-limit",
+            RATE_LIMIT,
             "the limit is counted in this process: each copy counts for itself, so a client gets the limit once per copy",
         )
     } else {

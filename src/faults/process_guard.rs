@@ -2,60 +2,114 @@
 //! around it.
 
 use super::candidate::Candidate;
-use super::effects::{Sureness, decided, effect, idempotent, reads, refreshes_credential};
-use super::tests_of_state::{StateChange, StateTest, changes, tests_guarding};
+use super::effects::{Sureness, effect, harmless, reads, refreshes_credential};
+use super::reason::{Reason, Why};
+use super::subject::{Judged, Kind, Subject};
+use super::tests_of_state::{StateChange, StateTest, changes, is_state, tests_guarding, tests_in};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::FlatEvent;
+use crate::program::{FlatEvent, Place};
 use crate::rules::Scope;
 use crate::rules::TypeKind;
 
-pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+const SINGLE_FLIGHT: &str = "process-single-flight";
+
+pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     let changes = changes(view);
     if !changes.iter().any(|change| !change.removes) {
         return;
     }
-    let mut best: Vec<(StateTest, Candidate)> = vec![];
+    let mut guards: Vec<Guard> = vec![];
     for (index, event) in view.events() {
         let Some(sureness) = effect(view, event) else { continue };
-        // A callback that nobody waits for hands on; it is not work that this function guards.
-        let handed_on = sureness == Sureness::Opaque && !matches!(event.act, Act::Call { awaited: true, .. });
-        if handed_on || idempotent(view, event) || decided(view, index, event) {
-            continue;
-        }
         for test in tests_guarding(view, event) {
-            // Work that is done where the entry is there looks something up; it does not ask whether it was done.
-            if test.absent == Some(false) {
-                continue;
-            }
-            let file = test.event.map_or(test.at.file, |index| view.event(index).origin.0.file);
-            let near = |change: &StateChange| view.event(change.event).origin.0.file == file;
-            let Some(change) = changes.iter().find(|change| !change.removes && change.place.same(&test.place) && near(change))
-            else {
-                continue;
+            let Some(change) = changed_near(view, &changes, &test) else { continue };
+            let told = match sound(view, &changes, &test, index, event, sureness) {
+                Some(reason) => Err(reason),
+                None => Ok(candidate(view, &test, change, event, sureness)),
             };
-            if counts_only(&changes, &test) || only_reports(view, &test) {
-                continue;
-            }
-            let remembers = remembers(view, &changes, &test, index, event);
-            let refresh = refreshes_credential(view, event);
-            if remembers && !refresh {
-                continue;
-            }
-            let candidate = candidate(view, &test, change, event, sureness, refresh);
-            match best.iter_mut().find(|(known, _)| known.place == test.place) {
-                Some((_, known))
-                    if (known.rule == "process-single-flight", known.confidence) >= (refresh, candidate.confidence) => {}
-                Some((known_test, known)) => {
-                    *known_test = test;
-                    *known = candidate;
+            guard_of(view, &mut guards, test).tell(view, event, told);
+        }
+    }
+    // Tested and changed, around nothing that others see.
+    for test in view.flat.conds.iter().flat_map(|cond| tests_in(view, &cond.value, cond.at)) {
+        if view.lasts(&test.place) && is_state(view, &test.place) && changed_near(view, &changes, &test).is_some() {
+            guard_of(view, &mut guards, test);
+        }
+    }
+    for guard in guards {
+        match guard.worst {
+            Some(worst) => found.push(worst.about(guard.subject)),
+            None => found.sound(guard.subject, guard.reasons),
+        }
+    }
+}
+
+/// A piece of state that is tested and changed, and what was told of the work it guards.
+struct Guard {
+    place: Place,
+    subject: Subject,
+    worst: Option<Candidate>,
+    reasons: Vec<Reason>,
+}
+
+impl Guard {
+    fn tell(&mut self, view: &View<'_>, work: &FlatEvent, told: Result<Candidate, Reason>) {
+        self.subject.add_work(view, work);
+        match told {
+            Err(reason) => self.reasons.push(reason),
+            Ok(candidate) => {
+                let rank = |candidate: &Candidate| (candidate.rule == SINGLE_FLIGHT, candidate.confidence);
+                if self.worst.as_ref().is_none_or(|worst| rank(worst) < rank(&candidate)) {
+                    self.worst = Some(candidate);
                 }
-                None => best.push((test, candidate)),
             }
         }
     }
-    found.extend(best.into_iter().map(|(_, candidate)| candidate));
+}
+
+fn guard_of<'g>(view: &View<'_>, guards: &'g mut Vec<Guard>, test: StateTest) -> &'g mut Guard {
+    let at = guards.iter().position(|guard| guard.place == test.place).unwrap_or_else(|| {
+        let subject = match test.event {
+            Some(event) => Subject::of(Kind::Guard, view.event(event)),
+            None => Subject::at(Kind::Guard, test.at, 0),
+        };
+        let subject = subject.kept_in(view, &test.place);
+        guards.push(Guard { place: test.place, subject, worst: None, reasons: vec![] });
+        guards.len() - 1
+    });
+    &mut guards[at]
+}
+
+/// The change that goes with a test, unless another rule speaks of such state: counts, and what is on this machine's disk.
+fn changed_near<'c>(view: &View<'_>, changes: &'c [StateChange], test: &StateTest) -> Option<&'c StateChange> {
+    let file = test.event.map_or(test.at.file, |index| view.event(index).origin.0.file);
+    let near = |change: &StateChange| view.event(change.event).origin.0.file == file;
+    let change = changes.iter().find(|change| !change.removes && change.place.same(&test.place) && near(change))?;
+    (!counts_only(changes, test) && !only_reports(view, test)).then_some(change)
+}
+
+/// Why work behind a test is sound.
+fn sound(
+    view: &View<'_>,
+    changes: &[StateChange],
+    test: &StateTest,
+    index: u32,
+    event: &FlatEvent,
+    sureness: Sureness,
+) -> Option<Reason> {
+    if sureness == Sureness::Opaque && !matches!(event.act, Act::Call { awaited: true, .. }) {
+        return Some(Reason::of(view, Why::HandedOn, event));
+    }
+    if let Some(reason) = harmless(view, index, event) {
+        return Some(reason);
+    }
+    if test.absent == Some(false) {
+        return Some(Reason::new(Why::LooksUp));
+    }
+    let memo = remembers(view, changes, test, index, event) && !refreshes_credential(view, event);
+    memo.then(|| Reason::new(Why::Memo))
 }
 
 /// A counter: another rule's business.
@@ -120,20 +174,13 @@ fn lives_here(view: &View<'_>, value: &Value) -> bool {
     })
 }
 
-fn candidate(
-    view: &View<'_>,
-    test: &StateTest,
-    change: &StateChange,
-    event: &FlatEvent,
-    sureness: Sureness,
-    refresh: bool,
-) -> Candidate {
+fn candidate(view: &View<'_>, test: &StateTest, change: &StateChange, event: &FlatEvent, sureness: Sureness) -> Candidate {
     let what = view.describe(event);
     let tested = test.event.map(|index| view.event(index));
     let cause = tested.unwrap_or(event);
-    let (rule, message) = if refresh {
+    let (rule, message) = if refreshes_credential(view, event) {
         (
-            "process-single-flight",
+            SINGLE_FLIGHT,
             format!(
                 "one refresh per process: what is in flight is known to this copy only, so every copy calls {what}, and each refresh can end the token another copy just got"
             ),

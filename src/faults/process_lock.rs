@@ -1,28 +1,49 @@
 //! `process-lock`, `process-single-flight` and `lock-per-call`: a lock of one process is held around shared work.
 
 use super::candidate::Candidate;
-use super::effects::{Sureness, decided, effect, idempotent, reads, refreshes_credential};
+use super::effects::{Sureness, effect, harmless, reads, refreshes_credential};
+use super::reason::{Reason, Why};
 use super::regions::Region;
+use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::program::{FlatEvent, Lifetime};
+use crate::program::{FlatEvent, Holder, Lifetime};
 use crate::rules::Scope;
 
-pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
-    for region in view.regions.iter().filter(|region| region.scope == Scope::Process && region.excludes()) {
-        let work: Vec<(u32, &FlatEvent, Sureness)> = view
-            .events()
-            .filter(|(index, event)| region.holds(*index, event))
-            .filter_map(|(index, event)| Some((index, event, effect(view, event)?)))
-            .filter(|(index, event, _)| !idempotent(view, event) && !decided(view, *index, event))
-            .collect();
-        let Some((index, event, sureness)) = most_telling(view, region, &work) else { continue };
+pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
+    for region in view.regions.iter().filter(|region| region.scope == Scope::Process) {
         let per_call = matches!(region.lifetime, Lifetime::Call);
-        if per_call && !matches!(region.place.as_ref().map(|place| &place.holder), Some(crate::program::Holder::Local(_))) {
+        if per_call && !matches!(region.place.as_ref().map(|place| &place.holder), Some(Holder::Local(_))) {
             // A lock handed in: judged where it is made.
             continue;
         }
-        found.push(candidate(view, region, index, event, sureness, per_call));
+        let held: Vec<(u32, &FlatEvent, Sureness)> = view
+            .events()
+            .filter(|(index, event)| region.holds(*index, event))
+            .filter_map(|(index, event)| Some((index, event, effect(view, event)?)))
+            .collect();
+        let subject = Subject::lock(view, Kind::Lock, region).around(view, held.iter().map(|(_, event, _)| *event));
+        if !region.excludes() {
+            found.sound(subject, vec![Reason::new(Why::Bounds)]);
+            continue;
+        }
+        let mut reasons = vec![];
+        let work: Vec<(u32, &FlatEvent, Sureness)> = held
+            .into_iter()
+            .filter(|(index, event, _)| match harmless(view, *index, event) {
+                Some(reason) => {
+                    reasons.push(reason);
+                    false
+                }
+                None => true,
+            })
+            .collect();
+        match most_telling(view, region, &work) {
+            Some((index, event, sureness)) => {
+                found.push(candidate(view, region, index, event, sureness, per_call).about(subject));
+            }
+            None => found.sound(subject, reasons),
+        }
     }
 }
 

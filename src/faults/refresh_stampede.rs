@@ -2,15 +2,20 @@
 
 use super::candidate::Candidate;
 use super::effects::{decided, effect, refreshes_credential};
+use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::tests_guarding;
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::Value;
 use crate::rules::words;
 
-pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     for (index, event) in view.events() {
-        if effect(view, event).is_none() || !refreshes_credential(view, event) || event.detached || decided(view, index, event) {
+        if effect(view, event).is_none()
+            || !refreshes_credential(view, event)
+            || event.detached
+            || decided(view, index, event).is_some()
+        {
             continue;
         }
         let one_flight = view.regions.iter().any(|region| region.holds(index, event))
@@ -38,6 +43,9 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         candidate.add(Role::Check, cond.at, "found expired here".to_owned());
         candidate.hop(Role::Effect, event, what);
         candidate.outside_jobs = true;
+        let mut subject = Subject::at(Kind::Guard, cond.at, event.hops.len()).named("expiry");
+        subject.add_work(view, event);
+        candidate.subject = Some(subject);
         found.push(candidate.at_most(Confidence::Medium));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::effects::{decided, has_unique_key};
+use super::effects::{decided, unique_key};
 use super::tests_of_state::{changes, tests_guarding};
 use super::view::View;
 use crate::facts::{Act, Value};
@@ -80,8 +80,8 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
             view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
         if guarded_here
             || locked_badly
-            || decided(view, index, event) && statement.op != Op::Upsert
-            || has_unique_key(view, event)
+            || statement.op != Op::Upsert && decided(view, index, event).is_some()
+            || unique_key(view, event).is_some()
         {
             continue;
         }

@@ -3,11 +3,13 @@
 
 use super::candidate::Candidate;
 use super::effects::effect;
+use super::reason::{Reason, Why};
+use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
 use crate::program::{FlatEvent, Kv};
-use crate::rules::{CommandKind, Meaning, ScriptKind, words};
+use crate::rules::{CommandKind, Meaning, Scope, ScriptKind, words};
 use crate::syntax::ExitKind;
 
 /// Words in a key or a name that say lock.
@@ -42,7 +44,12 @@ struct Taken<'e> {
     kv: &'e Kv,
 }
 
-pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
+    for region in view.regions.iter().filter(|region| region.scope == Scope::Cluster) {
+        let work = view.events().filter(|(index, event)| region.holds(*index, event) && effect(view, event).is_some());
+        let subject = Subject::lock(view, Kind::SharedLock, region).around(view, work.map(|(_, event)| event));
+        found.sound(subject, vec![Reason::new(Why::LibraryLock)]);
+    }
     let commands: Vec<Taken<'_>> =
         view.events().filter_map(|(index, event)| Some(Taken { index, event, kv: event.kv()? })).collect();
     for taken in commands
@@ -56,6 +63,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         if !is_lock(view, taken, deletes.is_some() || owner_checked) {
             continue;
         }
+        let (subject, faults) = (subject(view, taken), found.faults.len());
         expiry(view, taken, &rest, found);
         if let Some(delete) = deletes {
             blind(view, taken, delete, found);
@@ -74,8 +82,23 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         }
         released(view, taken, &rest, found);
         ignored(view, taken, found);
+        if found.faults.len() == faults {
+            found.sound(subject, vec![Reason::new(if owner_checked { Why::Lease } else { Why::Expires })]);
+            continue;
+        }
+        found.faults[faults..].iter_mut().for_each(|fault| fault.subject = Some(subject.clone()));
     }
     check_then_set(view, &commands, found);
+}
+
+/// A lock under its key, with the work that its answer decides.
+fn subject(view: &View<'_>, taken: &Taken<'_>) -> Subject {
+    let key = view.world.tree.settled(&taken.kv.key);
+    let name = key.text().or_else(|| view.world.tree.name_of(&view.flat.plain(&taken.kv.key)));
+    let work = view.events().filter(|(index, event)| {
+        *index > taken.index && effect(view, event).is_some() && view.decided_by(event).contains(&taken.index)
+    });
+    Subject::of(Kind::SharedLock, taken.event).named(name.unwrap_or_default()).around(view, work.map(|(_, event)| event))
 }
 
 fn sure(candidate: Candidate, kv: &Kv) -> Candidate {
@@ -153,7 +176,7 @@ fn random(tree: &crate::program::Tree, value: &Value, depth: u32) -> bool {
         })
 }
 
-fn expiry(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut Vec<Candidate>) {
+fn expiry(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut Judged) {
     if taken.kv.ttl.is_some() || taken.kv.script.is_some() {
         return;
     }
@@ -173,7 +196,7 @@ fn expiry(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut V
     found.push(sure(candidate, taken.kv));
 }
 
-fn blind(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>, found: &mut Vec<Candidate>) {
+fn blind(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>, found: &mut Judged) {
     // Waiting for the lease to end would be wrong only if it can end: without one, another fault is worse.
     let compared =
         view.decided_by(delete.event).iter().any(|index| view.event(*index).kv().is_some_and(|kv| kv.op == CommandKind::Get));
@@ -192,7 +215,7 @@ fn blind(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>, found: &mut Vec
 }
 
 /// A way out between taking and freeing.
-fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut Vec<Candidate>) {
+fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut Judged) {
     let frees = |other: &&&Taken<'_>| other.kv.op == CommandKind::Delete || other.kv.script == Some(ScriptKind::ReleaseIfOwner);
     let freeing: Vec<&&Taken<'_>> = rest.iter().filter(frees).collect();
     let Some(release) = freeing.last() else { return };
@@ -232,7 +255,7 @@ fn of_taking(view: &View<'_>, taken: &Taken<'_>, event: &FlatEvent) -> bool {
 }
 
 /// The answer is not looked at, or a failing store counts as taken.
-fn ignored(view: &View<'_>, taken: &Taken<'_>, found: &mut Vec<Candidate>) {
+fn ignored(view: &View<'_>, taken: &Taken<'_>, found: &mut Judged) {
     let work = view.events().find(|(index, event)| *index > taken.index && effect(view, event).is_some());
     let unused = taken.event.dropped && !view.flat.used(taken.index);
     let open = fails_open(view, taken);
@@ -300,7 +323,7 @@ fn handler_sets(view: &View<'_>, function: crate::facts::FnRef) -> bool {
 }
 
 /// GET, then SET: two callers both find the key free.
-fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Vec<Candidate>) {
+fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
     for set in commands.iter().filter(|other| other.kv.op == CommandKind::Set && !other.kv.only_new) {
         let deciding = view.decided_by(set.event);
         let read = commands.iter().find(|other| {
@@ -318,8 +341,7 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Vec<Candi
         if !(marks || lock_value(view, &set.kv.value) && (freed || says_lock(view, set))) {
             continue;
         }
-        let decided =
-            view.regions.iter().any(|region| region.scope == crate::rules::Scope::Cluster && region.holds(set.index, set.event));
+        let decided = view.regions.iter().any(|region| region.scope == Scope::Cluster && region.holds(set.index, set.event));
         if decided {
             continue;
         }
@@ -332,6 +354,7 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Vec<Candi
         );
         candidate.hop(Role::Check, read.event, "looked at here");
         candidate.hop(Role::Acquire, set.event, "set here");
+        candidate.subject = Some(subject(view, set));
         found.push(sure(candidate, set.kv));
     }
 }

@@ -1,67 +1,76 @@
 //! `unleased-job`: every copy starts the same job, and nothing that all copies see claims the run.
 
 use super::candidate::Candidate;
-use super::effects::{Sureness, decided, effect, idempotent};
+use super::effects::{Sureness, effect, harmless};
+use super::reason::{Reason, Why};
+use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::Value;
-use crate::program::{Flat, FlatEvent, Flattener, Spot, decorator, functions_in};
+use crate::program::{Flat, FlatEvent, Flattener, Meant, Spot, decorator, functions_in};
 use crate::rules::{Meaning, words};
 
-pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Vec<Candidate>) {
+pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Judged) {
     decorated(view, found);
     for (_, event) in view.events().filter(|(_, event)| event.hops.is_empty()) {
-        if let Some(meant) = event.meant(Meaning::Job)
-            && !meant.flag("claimed")
-            && !gated(view, event)
-        {
-            let bodies = meant
-                .part("body")
-                .map(|body| functions_in(view.world.tree, &view.flat.plain(body), event.origin.0.file))
-                .unwrap_or_default();
-            for body in bodies {
-                scheduled(view, event, &flattener.flat(body), found);
+        let Some(meant) = event.meant(Meaning::Job) else { continue };
+        let claimed = claimed(view, meant, Some(event));
+        let bodies = meant
+            .part("body")
+            .map(|body| functions_in(view.world.tree, &view.flat.plain(body), event.origin.0.file))
+            .unwrap_or_default();
+        if bodies.is_empty() {
+            found.sound(Subject::of(Kind::Job, event), vec![claimed.clone().unwrap_or(Reason::new(Why::Unseen))]);
+        }
+        for body in bodies {
+            let name = view.world.tree.function(body).map(|function| function.name.clone()).unwrap_or_default();
+            let subject = Subject::of(Kind::Job, event).named(name);
+            match &claimed {
+                Some(reason) => found.sound(subject, vec![reason.clone()]),
+                None => scheduled(view, event, &flattener.flat(body), subject, found),
             }
         }
     }
     loops(view, found);
 }
 
+/// Why no more than one copy does a job, where its registration says so.
+fn claimed(view: &View<'_>, meant: &Meant, event: Option<&FlatEvent>) -> Option<Reason> {
+    if meant.flag("claimed") {
+        return Some(Reason::new(Why::LibraryClaims));
+    }
+    event.is_some_and(|event| gated(view, event)).then(|| Reason::new(Why::RoleSetting))
+}
+
 /// A function that a decorator schedules.
-fn decorated(view: &View<'_>, found: &mut Vec<Candidate>) {
+fn decorated(view: &View<'_>, found: &mut Judged) {
     let root = view.root();
     let Some(facts) = view.world.tree.facts(root) else { return };
     for (value, span) in &facts.decorators {
-        let job =
-            decorator(view.world.tree, value, root.file).is_some_and(|meant| meant.is == Meaning::Job && !meant.flag("claimed"));
-        if job && let Some((index, work, sureness)) = unclaimed(view) {
-            let at = Spot { file: root.file, span: *span };
-            found.push(candidate(view, at, view.event(index), &view.describe(work), sureness));
+        let Some(meant) = decorator(view.world.tree, value, root.file).filter(|meant| meant.is == Meaning::Job) else { continue };
+        let at = Spot { file: root.file, span: *span };
+        let name = view.world.tree.function(root).map(|function| function.name.clone()).unwrap_or_default();
+        let subject = Subject::at(Kind::Job, at, 0).named(name);
+        match claimed(view, &meant, None) {
+            Some(reason) => found.sound(subject, vec![reason]),
+            None => judge(view, at, Work::of(view), subject, found),
         }
     }
 }
 
 /// A body given to a scheduler.
-fn scheduled(view: &View<'_>, event: &FlatEvent, body: &Flat, found: &mut Vec<Candidate>) {
+fn scheduled(view: &View<'_>, event: &FlatEvent, body: &Flat, subject: Subject, found: &mut Judged) {
     let inner = View::new(view.world, body);
-    if let Some((index, work, sureness)) = unclaimed(&inner) {
-        let what = inner.describe(work);
-        let mut candidate = candidate(&inner, event.at, inner.event(index), &what, sureness);
-        candidate.primary = event.at;
-        found.push(candidate);
-    }
+    judge(&inner, event.at, Work::of(&inner), subject, found);
 }
 
 /// A task started beside the program that works, waits and works again.
-fn loops(view: &View<'_>, found: &mut Vec<Candidate>) {
+fn loops(view: &View<'_>, found: &mut Judged) {
     let starts: Vec<(u32, &FlatEvent)> = view
         .events()
         .filter(|(_, event)| event.hops.is_empty() && event.meant(Meaning::Spawn).is_some_and(|meant| !meant.flag("later")))
         .collect();
     for (index, start) in starts {
-        if gated(view, start) {
-            continue;
-        }
         let body = match start.meant(Meaning::Spawn).and_then(|meant| meant.part("body")) {
             Some(Value::Flat(made)) => *made,
             _ => index,
@@ -74,26 +83,62 @@ fn loops(view: &View<'_>, found: &mut Vec<Candidate>) {
         }) else {
             continue;
         };
-        let work = started
-            .iter()
-            .filter(|(_, event)| event.in_loop.is_some())
-            .filter_map(|(at, event)| Some((*at, *event, effect(view, event)?)))
-            .filter(|(at, event, _)| !idempotent(view, event) && !decided(view, *at, event))
-            .max_by_key(|(at, _, sureness)| (*sureness, std::cmp::Reverse(*at)));
-        if let Some((_, work, sureness)) = work {
-            let mut candidate = candidate(view, start.at, work, &view.describe(work), sureness);
-            candidate.add(Role::Check, round, "each round of this loop, in every copy".to_owned());
-            found.push(candidate);
+        let subject = Subject::of(Kind::Job, start);
+        if gated(view, start) {
+            found.sound(subject, vec![Reason::new(Why::RoleSetting)]);
+            continue;
         }
+        let repeated = started.into_iter().filter(|(_, event)| event.in_loop.is_some());
+        judge(view, start.at, Work { round: Some(round), ..Work::among(view, repeated) }, subject, found);
     }
 }
 
-/// The work of a job's body that nothing claims.
-fn unclaimed<'v>(view: &View<'v>) -> Option<(u32, &'v FlatEvent, Sureness)> {
-    view.events()
-        .filter_map(|(index, event)| Some((index, event, effect(view, event)?)))
-        .filter(|(index, event, _)| !idempotent(view, event) && !decided(view, *index, event))
-        .max_by_key(|(index, _, sureness)| (*sureness, std::cmp::Reverse(*index)))
+/// The work of a job.
+#[derive(Default)]
+struct Work<'v> {
+    all: Vec<&'v FlatEvent>,
+    /// What nothing claims: the surest.
+    open: Option<(&'v FlatEvent, Sureness)>,
+    /// Why the rest is sound.
+    reasons: Vec<Reason>,
+    /// The loop that repeats it.
+    round: Option<Spot>,
+}
+
+impl<'v> Work<'v> {
+    /// All work of a job's body.
+    fn of(view: &View<'v>) -> Work<'v> {
+        Work::among(view, view.events())
+    }
+
+    /// The work among some events.
+    fn among(view: &View<'v>, events: impl Iterator<Item = (u32, &'v FlatEvent)>) -> Work<'v> {
+        let mut work = Work::default();
+        for (index, event) in events {
+            let Some(sureness) = effect(view, event) else { continue };
+            work.all.push(event);
+            if let Some(reason) = harmless(view, index, event) {
+                work.reasons.push(reason);
+            } else if work.open.is_none_or(|(_, known)| sureness > known) {
+                work.open = Some((event, sureness));
+            }
+        }
+        work
+    }
+}
+
+fn judge(view: &View<'_>, start: Spot, work: Work<'_>, subject: Subject, found: &mut Judged) {
+    let subject = subject.around(view, work.all.iter().copied());
+    match work.open {
+        Some((event, sureness)) => {
+            let mut candidate = candidate(view, start, event, &view.describe(event), sureness);
+            if let Some(round) = work.round {
+                candidate.add(Role::Check, round, "each round of this loop, in every copy".to_owned());
+            }
+            found.push(candidate.about(subject));
+        }
+        None => found.sound(subject, work.reasons),
+    }
 }
 
 /// Whether a setting says which copy does the job.

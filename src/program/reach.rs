@@ -1,6 +1,6 @@
 //! From where a function is reached: requests, messages, timers, start-up, or only tests, scripts and browsers.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::flat::What;
 use super::{Flat, Spot, Tree, Ty, decorator};
@@ -118,6 +118,18 @@ impl Reach {
             }
         }
         None
+    }
+
+    /// The kinds of all entries from which a function is reached.
+    pub fn entry_kinds(&self, function: FnRef) -> BTreeSet<String> {
+        let mut kinds = BTreeSet::new();
+        let mut queue = vec![function];
+        let mut seen: HashSet<FnRef> = HashSet::from([function]);
+        while let Some(at) = queue.pop() {
+            kinds.extend(self.entries.get(&at).map(|entry| entry.kind.clone()));
+            queue.extend(self.callers(at).filter(|caller| seen.insert(*caller)));
+        }
+        kinds
     }
 
     /// Whether a function belongs to the service: not a test, script, migration or browser file, and not reached from

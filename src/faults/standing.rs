@@ -1,0 +1,56 @@
+//! Which faults stand: a caller may hold the lock, or have made the decision, that the function itself does not show.
+
+use std::collections::{HashMap, HashSet};
+
+use super::candidate::Candidate;
+use crate::facts::FnRef;
+use crate::program::{Flattener, Reach, Spot};
+
+type Key = (&'static str, Spot, Spot);
+
+fn key(candidate: &Candidate) -> Key {
+    (candidate.rule, candidate.cause, candidate.work)
+}
+
+/// Tells which faults callers confirm.
+pub(super) struct Standing<'s, 't> {
+    reach: &'s Reach,
+    flattener: &'s Flattener<'t>,
+    seen: HashSet<(FnRef, Key)>,
+    known: HashMap<(FnRef, Key), bool>,
+}
+
+impl<'s, 't> Standing<'s, 't> {
+    /// Of all faults seen.
+    pub fn of(reach: &'s Reach, flattener: &'s Flattener<'t>, found: &[(FnRef, Candidate)]) -> Standing<'s, 't> {
+        let seen = found.iter().map(|(function, candidate)| (*function, key(candidate))).collect();
+        Standing { reach, flattener, seen, known: HashMap::new() }
+    }
+
+    /// Whether a fault seen in a function stands. A function that is entered from outside, or that nobody calls, answers for
+    /// itself.
+    pub fn stands(&mut self, function: FnRef, candidate: &Candidate) -> bool {
+        self.confirmed(function, key(candidate))
+    }
+
+    fn confirmed(&mut self, function: FnRef, key: Key) -> bool {
+        if let Some(stands) = self.known.get(&(function, key)) {
+            return *stands;
+        }
+        // A circle of callers confirms itself.
+        self.known.insert((function, key), true);
+        let reach = self.reach;
+        let mut callers = reach.callers(function).filter(|caller| *caller != function && reach.serves(*caller)).peekable();
+        let stands = reach.entry(function).is_some()
+            || callers.peek().is_none()
+            || callers.any(|caller| {
+                if self.seen.contains(&(caller, key)) {
+                    return self.confirmed(caller, key);
+                }
+                // Written out too shortly, or not at all, in this caller: it says nothing against the fault.
+                !self.flattener.flat(caller).events.iter().any(|event| event.at == key.2)
+            });
+        self.known.insert((function, key), stands);
+        stands
+    }
+}
