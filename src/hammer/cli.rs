@@ -99,6 +99,9 @@ pub struct HammerArgs {
     /// How the report is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+    /// Also draw the run as one page of HTML
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
 }
 
 /// The form of the report.
@@ -106,8 +109,12 @@ pub struct HammerArgs {
 pub enum Format {
     /// For people.
     Text,
-    /// For programs.
+    /// For programs; carries schema_version.
     Json,
+    /// For continuous integration that shows tests.
+    Junit,
+    /// Annotations in a GitHub workflow.
+    Github,
 }
 
 /// Reads `300ms`, `10s`, `2m` or a bare number of seconds.

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use super::expect::Holds;
+use super::observation::Outcome;
 use super::release::Mechanism;
 use super::tally::Tally;
-use super::volley::Overlap;
+use super::volley::{Overlap, Times};
 
 /// The cells of the differential control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,6 +52,24 @@ impl Cell {
     }
 }
 
+/// One request of an experiment.
+#[derive(Debug, Clone)]
+pub struct RequestCourse {
+    /// The copy's name.
+    pub copy: String,
+    /// When what.
+    pub times: Times,
+    /// What it counts as.
+    pub outcome: Outcome,
+}
+
+impl RequestCourse {
+    /// From the last byte let go to the first of the answer.
+    pub fn latency(&self) -> Option<Duration> {
+        Some(self.times.first_byte?.saturating_sub(self.times.released))
+    }
+}
+
 /// One experiment.
 #[derive(Debug, Clone)]
 pub struct Experiment {
@@ -70,8 +89,8 @@ pub struct Experiment {
     pub spread: Option<Duration>,
     /// How the last bytes were let go.
     pub by: Option<Mechanism>,
-    /// How long answers took to begin, with the copy's name.
-    pub latencies: Vec<(String, Duration)>,
+    /// Each request's course.
+    pub courses: Vec<RequestCourse>,
     /// The answers in words, the most frequent first.
     pub answers: Vec<(String, usize)>,
     /// What else a reader must know.
@@ -92,7 +111,7 @@ impl Experiment {
             overlap: None,
             spread: None,
             by: None,
-            latencies: Vec::new(),
+            courses: Vec::new(),
             answers: Vec::new(),
             remarks: Vec::new(),
             failure: Some(why),

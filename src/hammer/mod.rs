@@ -44,6 +44,8 @@ use session::Session;
 pub use verdict::Verdict;
 use volley::Range;
 
+use crate::rules::Catalogue;
+
 /// Runs the experiment that the arguments describe and writes its report to `out`.
 ///
 /// An error means that nothing could be judged; its message says what to do, and holds no secrets.
@@ -55,10 +57,10 @@ pub fn run(args: &HammerArgs, out: &mut dyn Write) -> Result<Verdict> {
     let body = file.transpose()?.or_else(|| args.data.clone());
     let plan = Plan::new(args, body.as_deref(), &|name| std::env::var(name).ok())?;
     let interrupt = Interrupt::listen().context("cannot listen for signals")?;
-    experiment(&plan, &interrupt, args.format, out).map_err(|error| anyhow!(plan.mask.apply(&format!("{error:#}"))))
+    experiment(&plan, &interrupt, args, out).map_err(|error| anyhow!(plan.mask.apply(&format!("{error:#}"))))
 }
 
-fn experiment(plan: &Plan, interrupt: &Interrupt, format: Format, out: &mut dyn Write) -> Result<Verdict> {
+fn experiment(plan: &Plan, interrupt: &Interrupt, args: &HammerArgs, out: &mut dyn Write) -> Result<Verdict> {
     raise_file_limit();
     let tls = trust::client_config(&plan.trust)?;
     let mut fleet = match &plan.source {
@@ -99,12 +101,26 @@ fn experiment(plan: &Plan, interrupt: &Interrupt, format: Format, out: &mut dyn 
         report.why.extend(fleet.as_mut().map(|fleet| format!("The copies' logs are in {}.", fleet.keep_logs().display())));
     }
     drop(fleet);
-    match format {
-        Format::Text => write!(out, "{}", report.text(&plan.mask))?,
-        Format::Json => writeln!(out, "{:#}", report.json(&plan.mask))?,
-    }
-    out.flush()?;
+    publish(&report, plan, args, out)?;
     Ok(report.verdict)
+}
+
+/// Writes the report where it is wanted; what was seen is written before anything can fail.
+fn publish(report: &Report<'_>, plan: &Plan, args: &HammerArgs, out: &mut dyn Write) -> Result<()> {
+    write!(out, "{}", report::render(report, args.format, &plan.mask)?)?;
+    out.flush()?;
+    if args.format == Format::Github
+        && let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY")
+    {
+        let append = std::fs::OpenOptions::new().create(true).append(true).open(&file);
+        let written = append.and_then(|mut file| file.write_all(report::summary(report, &plan.mask).as_bytes()));
+        written.with_context(|| format!("the job summary {} cannot be written", std::path::Path::new(&file).display()))?;
+    }
+    if let Some(file) = &args.html {
+        let page = report::html::page(report, &Catalogue::builtin()?, &plan.mask)?;
+        std::fs::write(file, page).with_context(|| format!("--html {}: cannot be written", file.display()))?;
+    }
+    Ok(())
 }
 
 fn failure(experiments: &[Experiment], fallen: &[String], interrupted: bool) -> String {

@@ -1,13 +1,13 @@
 //! What became of one request, and what that counts as. It does not know the other requests.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use cel::Value;
 
 use super::answer::Answer;
 use super::expression::{Expression, cel_value};
 use super::locator::Locator;
+use super::volley::Times;
 
 /// What an expression over an answer may speak of.
 pub const ANSWER_NAMES: [&str; 4] = ["status", "headers", "json", "body"];
@@ -30,10 +30,8 @@ pub enum Outcome {
 pub struct Observation {
     /// The copy's index.
     pub copy: usize,
-    /// When the last byte was let go, since the gate opened.
-    pub released: Duration,
-    /// When the answer began, since the gate opened.
-    pub first_byte: Option<Duration>,
+    /// When what.
+    pub times: Times,
     /// The answer, or in words why there is none.
     pub answer: Result<Answer, String>,
     /// What it counts as.
@@ -106,8 +104,7 @@ impl Observation {
     pub fn example(copy: usize) -> Observation {
         Observation {
             copy,
-            released: Duration::ZERO,
-            first_byte: Some(Duration::from_millis(1)),
+            times: Times::default(),
             answer: Ok(Answer { status: 200, headers: Vec::new(), body: Vec::new() }),
             outcome: Outcome::Accepted,
             effect: None,

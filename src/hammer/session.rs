@@ -2,18 +2,17 @@
 //! experiment comes next, nor what the counts mean.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use super::controls::Order;
 use super::expect::Holds;
-use super::experiment::{Cell, Experiment};
+use super::experiment::{Cell, Experiment, RequestCourse};
 use super::locator::Locator;
 use super::observation::{Observation, Outcome};
 use super::plan::{Plan, Step};
 use super::request::Request;
 use super::tally::{Tally, count};
 use super::template::{Entities, Values};
-use super::volley::{Flight, Hit, Range, Shot, fire, single};
+use super::volley::{Flight, Hit, Range, Shot, Times, fire, single};
 
 /// How much of a body is shown of an answer, in characters.
 const EXCERPT: usize = 80;
@@ -137,8 +136,8 @@ impl<'a> Session<'a> {
             (Ok(answer), Some(place)) if outcome == Outcome::Accepted => place.find(answer),
             _ => None,
         };
-        let Hit { copy, released, first_byte, answer } = hit;
-        Observation { copy, released, first_byte, answer, outcome, effect, remark }
+        let Hit { copy, times, answer } = hit;
+        Observation { copy, times, answer, outcome, effect, remark }
     }
 
     /// Counts and judges. With the entity, effects are read from the state where the plan says how.
@@ -170,7 +169,7 @@ impl<'a> Session<'a> {
         };
         Experiment {
             holds,
-            latencies: observations.iter().filter_map(|one| self.latency(one)).collect(),
+            courses: observations.iter().map(|one| self.course(one)).collect(),
             answers: answers(observations),
             remarks,
             failure: None,
@@ -179,9 +178,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn latency(&self, observation: &Observation) -> Option<(String, Duration)> {
-        let latency = observation.first_byte?.saturating_sub(observation.released);
-        Some((self.names[observation.copy].clone(), latency))
+    fn course(&self, observation: &Observation) -> RequestCourse {
+        let Observation { copy, times, outcome, .. } = observation;
+        RequestCourse { copy: self.names[*copy].clone(), times: *times, outcome: *outcome }
     }
 
     fn read(&self, step: &Step, place: &Locator, copy: usize, fresh: &str) -> Result<u64, String> {
@@ -221,7 +220,7 @@ fn settle(tally: &mut Tally, effects: u64, remarks: &mut Vec<String>) {
 }
 
 fn unsent(copy: usize, what: String) -> Hit {
-    Hit { copy, released: Duration::ZERO, first_byte: None, answer: Err(what) }
+    Hit { copy, times: Times::default(), answer: Err(what) }
 }
 
 /// Distinct answers with their number, the most frequent first.

@@ -57,12 +57,23 @@ pub struct Shot {
 pub struct Hit {
     /// The copy's index.
     pub copy: usize,
-    /// When the last byte was gone, since the gate opened.
+    /// When what.
+    pub times: Times,
+    /// The answer, or in words why there is none.
+    pub answer: Result<Answer, String>,
+}
+
+/// One request's course, in time since the gate opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Times {
+    /// How long before the gate it was sent, all but the last byte.
+    pub ahead: Duration,
+    /// When the last byte was gone.
     pub released: Duration,
     /// When the answer began.
     pub first_byte: Option<Duration>,
-    /// The answer, or in words why there is none.
-    pub answer: Result<Answer, String>,
+    /// When the answer was complete, or the connection lost.
+    pub ended: Option<Duration>,
 }
 
 /// One volley's fate.
@@ -108,17 +119,19 @@ pub fn single(range: &Range<'_>, shot: &Shot) -> Result<Hit, String> {
         Ok(()) => connection.answer_by(began + range.timeout, &|| range.interrupt.raised()),
         Err(error) => Progress::Broken(format!("the request could not be sent: {error}")),
     };
+    // One answer is waited for as a whole: it begins and ends as one.
+    let ended = (!matches!(progress, Progress::Incomplete)).then(|| began.elapsed());
     let first_byte = connection.has_received().then(|| began.elapsed());
     let answer = answer(progress, connection.has_received(), range);
-    Ok(Hit { copy: shot.copy, released, first_byte, answer })
+    Ok(Hit { copy: shot.copy, times: Times { ahead: Duration::ZERO, released, first_byte, ended }, answer })
 }
 
 /// Fires the shots together. The error says why nothing was fired.
 pub fn fire(range: &Range<'_>, shots: &[Shot]) -> Result<Flight, String> {
     let mut connections = connect_all(range, shots)?;
-    let held = stage(range, shots, &mut connections)?;
+    let staged = stage(range, shots, &mut connections)?;
     let early: Vec<bool> = connections.iter().map(Connection::has_received).collect();
-    let pending: Vec<_> = connections.iter().map(AsFd::as_fd).zip(held.iter().map(Vec::as_slice)).collect();
+    let pending: Vec<_> = connections.iter().map(AsFd::as_fd).zip(staged.iter().map(|one| one.held.as_slice())).collect();
 
     let sockets: Vec<_> = connections.iter().map(AsFd::as_fd).collect();
     let mut overlap = Overlap { depth: 0, copies: 0, early: early.iter().filter(|&&early| early).count() };
@@ -135,11 +148,14 @@ pub fn fire(range: &Range<'_>, shots: &[Shot]) -> Result<Flight, String> {
         .iter()
         .zip(arrivals)
         .enumerate()
-        .map(|(index, (shot, (first_byte, answer)))| Hit {
-            copy: shot.copy,
-            released: since(&released.gone[index]),
-            first_byte,
-            answer,
+        .map(|(index, (shot, arrival))| {
+            let times = Times {
+                ahead: released.began.duration_since(staged[index].at),
+                released: since(&released.gone[index]),
+                first_byte: arrival.first_byte,
+                ended: arrival.ended,
+            };
+            Hit { copy: shot.copy, times, answer: arrival.answer }
         })
         .collect();
     let spread = released.gone.iter().map(since).max().unwrap_or_default();
@@ -166,15 +182,23 @@ fn connect_all(range: &Range<'_>, shots: &[Shot]) -> Result<Vec<Connection>, Str
     Ok(opened.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
-/// Sends all but what waits, and sees it delivered. Returns what waits, as it goes over the wire.
-fn stage(range: &Range<'_>, shots: &[Shot], connections: &mut [Connection]) -> Result<Vec<Vec<u8>>, String> {
+/// A request of which all but the last byte is sent.
+struct Staged {
+    /// What waits, as it goes over the wire.
+    held: Vec<u8>,
+    at: Instant,
+}
+
+/// Sends all but what waits, and sees it delivered.
+fn stage(range: &Range<'_>, shots: &[Shot], connections: &mut [Connection]) -> Result<Vec<Staged>, String> {
     let began = Instant::now();
-    let mut held = Vec::with_capacity(shots.len());
+    let mut all = Vec::with_capacity(shots.len());
     for (shot, connection) in shots.iter().zip(connections.iter_mut()) {
         let name = &range.copies[shot.copy].name;
         let (ahead, last) = shot.request.bytes.split_at(shot.request.ahead(range.hold));
-        let staged = connection.send(ahead).and_then(|()| connection.never_wait()).and_then(|()| connection.seal(last));
-        held.push(staged.map_err(|error| format!("{name} closed the connection while the request was being sent: {error}"))?);
+        let held = connection.send(ahead).and_then(|()| connection.never_wait()).and_then(|()| connection.seal(last));
+        let held = held.map_err(|error| format!("{name} closed the connection while the request was being sent: {error}"))?;
+        all.push(Staged { held, at: Instant::now() });
         if range.interrupt.raised() {
             return Err("interrupted".to_owned());
         }
@@ -196,10 +220,15 @@ fn stage(range: &Range<'_>, shots: &[Shot], connections: &mut [Connection]) -> R
             ));
         }
     }
-    Ok(held)
+    Ok(all)
 }
 
-type Arrival = (Option<Duration>, Result<Answer, String>);
+/// One request's answer.
+struct Arrival {
+    first_byte: Option<Duration>,
+    ended: Option<Duration>,
+    answer: Result<Answer, String>,
+}
 
 fn receive(range: &Range<'_>, connections: Vec<Connection>, began: Instant, failed: &[Option<String>]) -> Vec<Arrival> {
     let mut arrivals: Vec<Option<Arrival>> = connections.iter().map(|_| None).collect();
@@ -227,8 +256,9 @@ fn receive(range: &Range<'_>, connections: Vec<Connection>, began: Instant, fail
                 Progress::Incomplete if !over => kept.push((index, connection)),
                 progress => {
                     // A finished connection is closed at once: a server with few workers needs it back.
+                    let ended = (!matches!(progress, Progress::Incomplete)).then_some(now);
                     let answer = answer(progress, connection.has_received(), range);
-                    arrivals[index] = Some((first[index], answer));
+                    arrivals[index] = Some(Arrival { first_byte: first[index], ended, answer });
                 }
             }
         }
@@ -239,8 +269,9 @@ fn receive(range: &Range<'_>, connections: Vec<Connection>, began: Instant, fail
         .into_iter()
         .zip(failed)
         .map(|(arrival, failed)| {
-            let (first_byte, answer) = arrival.unwrap_or((None, Err("was not looked at".to_owned())));
-            (first_byte, answer.map_err(|what| failed.clone().unwrap_or(what)))
+            let nothing = Arrival { first_byte: None, ended: None, answer: Err("was not looked at".to_owned()) };
+            let arrival = arrival.unwrap_or(nothing);
+            Arrival { answer: arrival.answer.map_err(|what| failed.clone().unwrap_or(what)), ..arrival }
         })
         .collect()
 }

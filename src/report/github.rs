@@ -82,6 +82,7 @@ fn escaped_property(text: &str) -> String {
     escaped(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-fn cell(text: &str) -> String {
+/// Text that may stand in a Markdown table's cell.
+pub fn cell(text: &str) -> String {
     text.replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }

@@ -5,6 +5,7 @@
 mod bad_input;
 mod interrupted;
 mod judging;
+mod reports;
 mod service;
 mod started;
 mod tls;

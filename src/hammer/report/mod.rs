@@ -1,0 +1,155 @@
+//! A run's report, in the forms that people and programs read. It decides nothing.
+
+mod github;
+pub mod html;
+mod json;
+mod junit;
+mod text;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+pub use github::summary;
+
+use super::cli::Format;
+use super::controls::rate;
+use super::expect::Holds;
+use super::experiment::{Cell, Experiment};
+use super::mask::Mask;
+use super::statistics::{Quantiles, quantiles, upper_bound};
+use super::verdict::Verdict;
+
+/// All that a report says.
+pub struct Report<'a> {
+    /// What the run says.
+    pub verdict: Verdict,
+    /// The faults that the pattern is compatible with.
+    pub diagnosis: Vec<&'static str>,
+    /// The reasoning.
+    pub why: Vec<String>,
+    /// What was done.
+    pub experiments: &'a [Experiment],
+    /// What had to hold.
+    pub expect: &'a str,
+    /// The request in words.
+    pub request: String,
+    /// The copies' names.
+    pub copies: Vec<String>,
+    /// Requests sent, without set-up and reads.
+    pub sent: u64,
+}
+
+impl Report<'_> {
+    fn headline(&self) -> String {
+        let volleys = self.volleys().filter(|one| one.failure.is_none()).count();
+        let failed = self.volleys().filter(|one| one.holds == Holds::No).count();
+        let plural = if volleys == 1 { "" } else { "s" };
+        match self.verdict {
+            Verdict::Held => format!(
+                "the expectation was met in {volleys} volley{plural} (a fault shows in fewer than {:.0} % of volleys, 95 % sure)",
+                100.0 * self.bound().unwrap_or(1.0)
+            ),
+            Verdict::Broken => format!("the expectation was violated in {failed} of {volleys} volley{plural}"),
+            Verdict::Inconclusive => "nothing can be said about the guard".to_owned(),
+        }
+    }
+
+    fn volleys(&self) -> impl Iterator<Item = &Experiment> {
+        self.experiments.iter().filter(|one| one.cell.is_volley())
+    }
+
+    /// The bound on the rate of the cell that matters most: all at once across copies, where there are several.
+    fn bound(&self) -> Option<f64> {
+        let cell = if self.copies.len() > 1 { Cell::C4 } else { Cell::C3 };
+        let rate = rate(self.experiments, cell);
+        (rate.failed == 0 && rate.of > 0).then(|| upper_bound(rate.of))
+    }
+
+    fn latencies(&self) -> BTreeMap<&str, Quantiles> {
+        let mut times: BTreeMap<&str, Vec<Duration>> = BTreeMap::new();
+        for course in self.volleys().flat_map(|one| &one.courses) {
+            times.entry(&course.copy).or_default().extend(course.latency());
+        }
+        times.into_iter().filter_map(|(copy, times)| Some((copy, quantiles(times)?))).collect()
+    }
+}
+
+/// The report in this form, without secrets.
+pub fn render(report: &Report<'_>, format: Format, mask: &Mask) -> anyhow::Result<String> {
+    Ok(match format {
+        Format::Text => text::text(report, mask),
+        Format::Json => format!("{:#}\n", json::value(report, mask)),
+        Format::Junit => junit::document(report, mask)?,
+        Format::Github => github::annotations(report, mask),
+    })
+}
+
+fn holds_in_words(holds: Holds) -> &'static str {
+    match holds {
+        Holds::Yes => "yes",
+        Holds::No => "NO",
+        Holds::Undecided => "?",
+    }
+}
+
+/// An experiment in words.
+fn title(one: &Experiment) -> String {
+    if one.settled { format!("{}, settled", one.cell.words()) } else { one.cell.words().to_owned() }
+}
+
+fn time(time: Duration) -> String {
+    match json::micros(time) {
+        short @ 0..1000 => format!("{short} us"),
+        long => format!("{:.1} ms", long as f64 / 1000.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn report(experiments: &[Experiment]) -> Report<'_> {
+        Report {
+            verdict: Verdict::Broken,
+            diagnosis: vec!["process-lock"],
+            why: vec!["the answer said token=abcdef".to_owned()],
+            experiments,
+            expect: "successes == 1",
+            request: "POST /redeem".to_owned(),
+            copies: vec!["copy 1".to_owned(), "copy 2".to_owned()],
+            sent: 34,
+        }
+    }
+
+    #[test]
+    fn the_json_keeps_its_contract() {
+        let experiments = [Experiment::example(Cell::C4, 2, Holds::No, &[1, 1])];
+        let json = json::value(&report(&experiments), &Mask::default());
+        assert_eq!(json["schema_version"], "1");
+        assert_eq!(json["verdict"], "broken");
+        assert_eq!(json["diagnosis"], json!(["process-lock"]));
+        assert_eq!(json["why"], json!(["the answer said token=***"]));
+        assert_eq!(json["expect"], "successes == 1");
+        assert_eq!(json["stats"]["c4"], json!({"failed": 1, "of": 1}));
+        let one = &json["experiments"][0];
+        assert_eq!(one["by_copy"][1], json!({"copy": "copy 2", "requests": 17, "successes": 1}));
+        for (name, want) in [("name", json!("c4")), ("round", json!(2)), ("requests", json!(34)), ("successes", json!(2))] {
+            assert_eq!(one[name], want, "{name}");
+        }
+        for (name, want) in [("refused", json!(32)), ("unknown", json!(0)), ("overlap", json!(34)), ("holds", json!(false))] {
+            assert_eq!(one[name], want, "{name}");
+        }
+        assert!(one["effects"].is_null() && one["spread_us"].is_null());
+    }
+
+    #[test]
+    fn the_text_shows_counts_and_hides_secrets() {
+        let experiments = [Experiment::example(Cell::C4, 1, Holds::No, &[1, 1])];
+        let text = text::text(&report(&experiments), &Mask::default());
+        assert!(text.starts_with("BROKEN: the expectation was violated in 1 of 1 volley\n"), "{text}");
+        assert!(text.contains("compatible with: process-lock") && text.contains("all at once across copies"), "{text}");
+        assert!(!text.contains("abcdef"), "{text}");
+    }
+}
