@@ -87,6 +87,16 @@ pub struct HammerArgs {
     #[arg(long, value_enum, default_value_t = Mechanism::IoUring)]
     pub release: Mechanism,
 
+    /// Stop one copy while it holds a request, for this long, and ask another meanwhile; longer than the lease under test
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "run")]
+    pub stall: Option<Duration>,
+    /// Kill one copy while it holds a request, and see whether another can go on
+    #[arg(long, requires = "run")]
+    pub kill: bool,
+    /// How long after a kill what the dead copy held must be free again
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration, requires = "kill")]
+    pub lease: Duration,
+
     /// Accept any certificate
     #[arg(long)]
     pub insecure: bool,

@@ -6,6 +6,8 @@ use super::statistics::{Rate, differ};
 
 /// How often a volley is fired anew in a round, each time with a fresh entity, until its requests overlap.
 const TRIES: usize = 5;
+/// A fault is made at as many points of the request's course, at most.
+const FAULT_POINTS: u32 = 5;
 
 /// What is known before the first experiment.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +18,17 @@ pub struct Course {
     pub controls: bool,
     /// The most rounds of volleys.
     pub rounds: u32,
+    /// Stop a copy in the middle, once nothing else fails.
+    pub stall: bool,
+    /// Kill a copy in the middle, once nothing else fails.
+    pub kill: bool,
+}
+
+impl Course {
+    /// At how many points of a request's course a fault is made.
+    pub fn fault_rounds(self) -> u32 {
+        self.rounds.min(FAULT_POINTS)
+    }
 }
 
 /// What is to be carried out.
@@ -33,7 +46,7 @@ pub struct Order {
 pub fn conduct(course: Course, stop: &dyn Fn() -> bool, carry_out: &mut dyn FnMut(Order) -> Experiment) -> Vec<Experiment> {
     let mut done: Vec<Experiment> = Vec::new();
     while !stop() {
-        let Some(order) = next(course, &done) else { break };
+        let Some(order) = next(course, &done).or_else(|| next_fault(course, &done)) else { break };
         done.push(carry_out(order));
     }
     done
@@ -54,6 +67,7 @@ fn next(course: Course, done: &[Experiment]) -> Option<Order> {
     // A control that fails says what the fault is; one volley each is then enough for the record.
     let rounds = if violated(Cell::C1) || violated(Cell::C2) { 1 } else { course.rounds };
     match last.cell {
+        Cell::Stall | Cell::Kill => None,
         Cell::C0 if last.holds != Holds::Yes => None,
         Cell::C0 => order(Cell::C1, 1),
         Cell::C1 if course.copies > 1 && last.holds != Holds::No => order(Cell::C2, 1),
@@ -72,6 +86,18 @@ fn next(course: Course, done: &[Experiment]) -> Option<Order> {
     }
 }
 
+/// The next fault to be made, after everything else held: each at several points of the request's course.
+fn next_fault(course: Course, done: &[Experiment]) -> Option<Order> {
+    let last = done.last()?;
+    if done.iter().any(|one| one.holds == Holds::No || (one.cell == Cell::C0 && one.holds != Holds::Yes)) {
+        return None;
+    }
+    let faults = [(Cell::Stall, course.stall), (Cell::Kill, course.kill)];
+    let mut wanted = faults.into_iter().filter(|(_, wanted)| *wanted).map(|(cell, _)| cell);
+    let cell = wanted.find(|cell| !(last.cell > *cell || (last.cell == *cell && last.round >= course.fault_rounds())))?;
+    Some(Order { cell, round: if last.cell == cell { last.round + 1 } else { 1 }, settled: false })
+}
+
 fn tries(done: &[Experiment], last: &Experiment) -> usize {
     done.iter().filter(|one| one.cell == last.cell && one.round == last.round).count()
 }
@@ -88,7 +114,7 @@ mod tests {
     use super::super::volley::Overlap;
     use super::*;
 
-    const THREE: Course = Course { copies: 3, controls: true, rounds: 5 };
+    const THREE: Course = Course { copies: 3, controls: true, rounds: 5, stall: false, kill: false };
 
     fn script(course: Course, answer: impl Fn(Order) -> Holds) -> Vec<String> {
         let mut carry_out = |order: Order| Experiment {
@@ -141,7 +167,7 @@ mod tests {
             one.overlap = one.overlap.map(|overlap| Overlap { depth: 1, ..overlap });
             one
         };
-        let done = conduct(Course { copies: 2, controls: true, rounds: 1 }, &|| false, &mut carry_out);
+        let done = conduct(Course { copies: 2, rounds: 1, ..THREE }, &|| false, &mut carry_out);
         let of = |cell| done.iter().filter(|one| one.cell == cell).count();
         assert_eq!((of(Cell::C1), of(Cell::C3), of(Cell::C4)), (1, TRIES, TRIES));
     }
@@ -149,7 +175,17 @@ mod tests {
     #[test]
     fn without_an_entity_there_is_one_volley() {
         assert_eq!(script(Course { controls: false, ..THREE }, violates(&[])), ["c4"]);
-        assert_eq!(script(Course { controls: false, copies: 1, rounds: 5 }, violates(&[])), ["c3"]);
+        assert_eq!(script(Course { controls: false, copies: 1, ..THREE }, violates(&[])), ["c3"]);
+    }
+
+    #[test]
+    fn faults_are_made_once_all_else_held() {
+        let both = Course { rounds: 2, stall: true, kill: true, ..THREE };
+        assert_eq!(script(both, violates(&[]))[7..], ["stall", "stall", "kill", "kill"]);
+        assert_eq!(script(both, violates(&[Cell::Stall]))[7..], ["stall"]);
+        assert_eq!(script(Course { stall: false, ..both }, violates(&[]))[7..], ["kill", "kill"]);
+        assert!(!script(both, violates(&[Cell::C4])).contains(&"stall".to_owned()));
+        assert_eq!(script(both, |_| Holds::Undecided), ["c0"]);
     }
 
     #[test]

@@ -12,6 +12,8 @@ const ONE_PROCESS_STATE: [&str; 5] =
 const ONE_PROCESS_LIMIT: [&str; 2] = ["process-rate-limit", "process-counter"];
 const NOT_DECIDED_BY_DATA: [&str; 4] = ["check-then-insert", "check-then-act", "unconditional-claim", "lost-update"];
 const LOCK_EXCLUDES_NOBODY: [&str; 3] = ["lock-check-then-set", "lock-per-call", "process-guard"];
+const LEASE_RUNS_OUT: [&str; 2] = ["lock-lease-overrun", "lock-without-fence"];
+const NEVER_FREE: [&str; 3] = ["lock-without-expiry", "lock-split-expiry", "lock-not-released"];
 const ONE_PROCESS_EXCLUSION: [&str; 3] = ["process-lock", "process-guard", "process-single-flight"];
 
 /// The set of faults, and the reasoning in sentences.
@@ -44,6 +46,12 @@ pub fn diagnose(experiments: &[Experiment], limit: Option<u64>) -> Diagnosis {
     }
     if violated(Cell::C4) {
         return excluded_in_one_process(experiments);
+    }
+    if violated(Cell::Stall) {
+        return stopped_in_the_middle(experiments);
+    }
+    if violated(Cell::Kill) {
+        return killed_in_the_middle(experiments);
     }
     Diagnosis::default()
 }
@@ -136,6 +144,31 @@ fn excluded_in_one_process(experiments: &[Experiment]) -> Diagnosis {
     Diagnosis { rules, why }
 }
 
+fn stopped_in_the_middle(experiments: &[Experiment]) -> Diagnosis {
+    let why = format!(
+        "All volleys hold, but not when a copy stops in the middle of a request and goes on later ({}): its lease ran out, \
+         another copy did the work, and nothing refused the first one's late write. A stopped process renews no lease either; \
+         only a fencing token, a version or a condition at the write helps.",
+        worst(experiments, Cell::Stall)
+    );
+    Diagnosis { rules: LEASE_RUNS_OUT.to_vec(), why: vec![why] }
+}
+
+fn killed_in_the_middle(experiments: &[Experiment]) -> Diagnosis {
+    let failed = experiments.iter().filter(|one| one.cell == Cell::Kill && one.holds == Holds::No);
+    let blocked = failed.filter(|one| one.tally.successes == 0).count();
+    if blocked == 0 {
+        let why = format!(
+            "After a copy was killed in the middle of a request, its work was done twice ({}).",
+            worst(experiments, Cell::Kill)
+        );
+        return Diagnosis { rules: Vec::new(), why: vec![why] };
+    }
+    let why = "A copy was killed in the middle of a request: its effect is absent, and no other copy can do the work, not even \
+               after the lease. What it held is never given back.";
+    Diagnosis { rules: NEVER_FREE.to_vec(), why: vec![why.to_owned()] }
+}
+
 fn worst(experiments: &[Experiment], cell: Cell) -> String {
     let failed = experiments.iter().filter(|one| one.cell == cell && one.holds == Holds::No);
     let worst = failed.max_by_key(|one| one.tally.effects.unwrap_or(one.tally.successes));
@@ -159,7 +192,7 @@ fn counts(experiment: &Experiment) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Cell::{C0, C1, C2, C3, C4};
+    use Cell::{C0, C1, C2, C3, C4, Kill, Stall};
     use Holds::{No, Yes};
 
     fn sequence(cells: &[(Cell, Holds, &[u64])]) -> Vec<Experiment> {
@@ -233,6 +266,23 @@ mod tests {
             one.overlap = one.overlap.map(|overlap| super::super::volley::Overlap { depth: 1, ..overlap });
         }
         assert!(diagnose(&cells, None).rules.contains(&"check-then-insert"));
+    }
+
+    #[test]
+    fn a_stop_in_the_middle_shows_a_lease_without_a_fence() {
+        let mut cells = volleys(&[Yes; 5], &[Yes; 5]);
+        cells.extend([(Stall, Yes, [1, 0].as_slice()), (Stall, No, &[1, 1])]);
+        assert_eq!(rules(&cells, None), LEASE_RUNS_OUT);
+    }
+
+    #[test]
+    fn a_kill_that_blocks_all_others_shows_a_lock_that_never_ends() {
+        let mut cells = volleys(&[Yes; 5], &[Yes; 5]);
+        cells.push((Kill, No, &[0]));
+        assert_eq!(rules(&cells, None), NEVER_FREE);
+        let mut twice = volleys(&[Yes; 5], &[Yes; 5]);
+        twice.push((Kill, No, &[1]));
+        assert!(rules(&twice, None).is_empty());
     }
 
     #[test]

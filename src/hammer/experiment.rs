@@ -21,6 +21,10 @@ pub enum Cell {
     C3,
     /// All at once across copies.
     C4,
+    /// One copy stopped while it holds the request, longer than a lease; another copy is asked meanwhile.
+    Stall,
+    /// One copy killed while it holds the request; another copy is asked afterwards.
+    Kill,
 }
 
 impl Cell {
@@ -32,6 +36,8 @@ impl Cell {
             Cell::C2 => "c2",
             Cell::C3 => "c3",
             Cell::C4 => "c4",
+            Cell::Stall => "stall",
+            Cell::Kill => "kill",
         }
     }
 
@@ -43,6 +49,8 @@ impl Cell {
             Cell::C2 => "one after another across copies",
             Cell::C3 => "all at once on one copy",
             Cell::C4 => "all at once across copies",
+            Cell::Stall => "one copy stopped in the middle",
+            Cell::Kill => "one copy killed in the middle",
         }
     }
 

@@ -72,6 +72,35 @@ impl Fleet {
         &self.logs
     }
 
+    /// Stops a copy, every process of it, until it is resumed.
+    pub fn stop(&self, index: usize) -> Result<()> {
+        kill_process_group(self.processes[index].group, Signal::STOP).context("a copy cannot be stopped")
+    }
+
+    /// Lets a stopped copy go on.
+    pub fn resume(&self, index: usize) -> Result<()> {
+        kill_process_group(self.processes[index].group, Signal::CONT).context("a copy cannot go on")
+    }
+
+    /// Kills a copy, every process of it, at once.
+    pub fn kill(&mut self, index: usize) -> Result<()> {
+        let process = &mut self.processes[index];
+        kill_process_group(process.group, Signal::KILL).context("a copy cannot be killed")?;
+        process.child.wait().context("a copy cannot be killed")?;
+        Ok(())
+    }
+
+    /// Starts a killed copy again, at its old port, and waits until it is ready.
+    pub fn restart(&mut self, index: usize, launch: &Launch, tls: &Arc<ClientConfig>, interrupt: &Interrupt) -> Result<()> {
+        let port = self.copies[index].address.port();
+        let old = &mut self.processes[index];
+        _ = old.guardian.kill();
+        _ = old.guardian.wait();
+        let log = old.log.clone();
+        *old = spawn(&launch.command, port, index, log)?;
+        self.wait_ready(index, port, launch, tls, Instant::now() + launch.timeout, interrupt).map(|_| ())
+    }
+
     /// The copies that have ended though nobody stopped them, in words.
     pub fn fallen(&mut self) -> Vec<String> {
         let ended = self.processes.iter_mut().enumerate().filter_map(|(index, process)| {
@@ -152,7 +181,7 @@ impl Process {
 }
 
 fn spawn(command: &str, port: u16, index: usize, log: PathBuf) -> Result<Process> {
-    let mut file = File::create(&log)?;
+    let mut file = File::options().create(true).append(true).open(&log)?;
     // The command may hold secrets, so that the log does not repeat it.
     writeln!(file, "copy {} on PORT {port}", index + 1)?;
     let mut child = Command::new("/bin/sh")

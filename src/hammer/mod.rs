@@ -34,7 +34,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 
 use cli::{Format, HammerArgs};
-use controls::{Course, conduct};
+use controls::conduct;
 use copies::Copy;
 use experiment::Experiment;
 use interrupt::Interrupt;
@@ -81,8 +81,8 @@ fn experiment(plan: &Plan, interrupt: &Interrupt, args: &HammerArgs, out: &mut d
         timeout: plan.timeout,
         interrupt: interrupt.clone(),
     };
-    let mut session = Session::new(plan, range);
-    let course = Course { copies: resolved.len(), controls: plan.controls, rounds: plan.rounds };
+    let course = plan.course(resolved.len());
+    let mut session = Session::new(plan, range, fleet.as_mut());
     let experiments = conduct(course, &|| interrupt.raised(), &mut |order| session.carry_out(order));
 
     let fallen = fleet.as_mut().map(launch::Fleet::fallen).unwrap_or_default();

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use url::Url;
 
 use super::cli::HammerArgs;
+use super::controls::Course;
 use super::expect::Expectation;
 use super::expression::Expression;
 use super::locator::Locator;
@@ -44,6 +45,12 @@ pub struct Plan {
     pub controls: bool,
     /// The pause when a failure across copies is looked at again.
     pub settle: Duration,
+    /// For how long one copy is stopped in the middle of a request.
+    pub stall: Option<Duration>,
+    /// Whether one copy is killed in the middle of a request.
+    pub kill: bool,
+    /// How long what a killed copy held may stay taken.
+    pub lease: Duration,
     /// How long an answer may take.
     pub timeout: Duration,
     /// Which byte waits.
@@ -164,8 +171,13 @@ impl Plan {
             Source::Started(launch) => usize::from(launch.copies),
         };
         within_limits(args.requests, args.rounds, copies)?;
+        let controls = fresh || !setup.is_empty();
+        if args.stall.is_some() || args.kill {
+            ensure!(copies > 1, "--stall and --kill need a second copy that goes on: raise --copies");
+            ensure!(controls, "--stall and --kill need an entity of their own each time: put {{{{fresh}}}} into the request");
+        }
         Ok(Plan {
-            controls: fresh || !setup.is_empty(),
+            controls,
             source,
             request,
             setup,
@@ -175,6 +187,9 @@ impl Plan {
             requests: args.requests,
             rounds: args.rounds,
             settle: args.settle,
+            stall: args.stall,
+            kill: args.kill,
+            lease: args.lease,
             timeout: args.timeout,
             hold: args.hold,
             mechanism: args.release,
@@ -182,6 +197,11 @@ impl Plan {
             allowed_hosts: args.allow_host.clone(),
             mask: Mask::of(reader.secrets),
         })
+    }
+
+    /// What is carried out at so many copies.
+    pub fn course(&self, copies: usize) -> Course {
+        Course { copies, controls: self.controls, rounds: self.rounds, stall: self.stall.is_some(), kill: self.kill }
     }
 
     /// How many requests an experiment sends that sends them one after another.

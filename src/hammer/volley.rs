@@ -28,6 +28,7 @@ const YIELD: Duration = Duration::from_millis(1);
 const BATCH: usize = 25;
 
 /// What is the same for every request of a run.
+#[derive(Clone)]
 pub struct Range<'a> {
     /// The copies fired at.
     pub copies: &'a [Copy],

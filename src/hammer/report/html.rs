@@ -33,6 +33,7 @@ struct Page {
     diagnosis: Vec<Rule>,
     why: Vec<String>,
     controls: Vec<Line>,
+    faults: Vec<Square>,
     gate: f64,
     volleys: Vec<Volley>,
     left_out: usize,
@@ -55,6 +56,7 @@ struct Line {
 #[derive(Serialize)]
 struct Square {
     name: String,
+    words: &'static str,
     state: &'static str,
     verdict: &'static str,
     counts: String,
@@ -135,6 +137,11 @@ fn view(report: &Report<'_>, catalogue: &Catalogue, mask: &Mask) -> Page {
             Line { words: "one after another", cells: [Cell::C1, Cell::C2].map(|cell| square(report, cell)) },
             Line { words: "all at once", cells: [Cell::C3, Cell::C4].map(|cell| square(report, cell)) },
         ],
+        faults: [Cell::Stall, Cell::Kill]
+            .into_iter()
+            .filter(|cell| report.experiments.iter().any(|one| one.cell == *cell))
+            .map(|cell| square(report, cell))
+            .collect(),
         gate: GATE,
         left_out: report.volleys().filter(|one| one.failure.is_none()).count() - drawn.len(),
         volleys: drawn,
@@ -159,7 +166,7 @@ fn square(report: &Report<'_>, cell: Cell) -> Square {
             counts.push_str(&format!("; fails in {} of {}", rate.failed, rate.of));
         }
     }
-    Square { name: cell.name().to_uppercase(), state, verdict, counts }
+    Square { name: cell.name().to_uppercase(), words: cell.words(), state, verdict, counts }
 }
 
 /// The volleys that are drawn, in their order: those that fail come first where there are too many.

@@ -49,9 +49,16 @@ impl Report<'_> {
                 "the expectation was met in {volleys} volley{plural} (a fault shows in fewer than {:.0} % of volleys, 95 % sure)",
                 100.0 * self.bound().unwrap_or(1.0)
             ),
+            Verdict::Broken if failed == 0 && volleys > 0 && self.experiments.iter().any(Report::is_fault) => format!(
+                "the expectation was met in {volleys} volley{plural}, and violated once a copy failed in the middle of a request"
+            ),
             Verdict::Broken => format!("the expectation was violated in {failed} of {volleys} volley{plural}"),
             Verdict::Inconclusive => "nothing can be said about the guard".to_owned(),
         }
+    }
+
+    fn is_fault(one: &Experiment) -> bool {
+        matches!(one.cell, Cell::Stall | Cell::Kill) && one.holds == Holds::No
     }
 
     fn volleys(&self) -> impl Iterator<Item = &Experiment> {

@@ -1,18 +1,22 @@
 //! Carries out one experiment: a fresh entity, its set-up, the requests, and the read afterwards. It does not know which
 //! experiment comes next, nor what the counts mean.
 
-use std::collections::BTreeMap;
+mod fault;
 
-use super::controls::Order;
-use super::expect::Holds;
-use super::experiment::{Cell, Experiment, RequestCourse};
-use super::locator::Locator;
-use super::observation::{Observation, Outcome};
-use super::plan::{Plan, Step};
-use super::request::Request;
-use super::tally::{Tally, count};
-use super::template::{Entities, Values};
-use super::volley::{Flight, Hit, Range, Shot, Times, fire, single};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::hammer::controls::Order;
+use crate::hammer::expect::Holds;
+use crate::hammer::experiment::{Cell, Experiment, RequestCourse};
+use crate::hammer::launch::Fleet;
+use crate::hammer::locator::Locator;
+use crate::hammer::observation::{Observation, Outcome};
+use crate::hammer::plan::{Plan, Step};
+use crate::hammer::request::Request;
+use crate::hammer::tally::{Tally, count};
+use crate::hammer::template::{Entities, Values};
+use crate::hammer::volley::{Flight, Hit, Range, Shot, Times, fire, single};
 
 /// How much of a body is shown of an answer, in characters.
 const EXCERPT: usize = 80;
@@ -24,15 +28,18 @@ const CLOSER_LOOK: usize = 8;
 pub struct Session<'a> {
     plan: &'a Plan,
     range: Range<'a>,
+    fleet: Option<&'a mut Fleet>,
+    /// How long the first requests took, each at a copy of its own.
+    usual: Vec<Duration>,
     names: Vec<String>,
     entities: Entities,
 }
 
 impl<'a> Session<'a> {
     /// Nothing has been sent yet.
-    pub fn new(plan: &'a Plan, range: Range<'a>) -> Session<'a> {
+    pub fn new(plan: &'a Plan, range: Range<'a>, fleet: Option<&'a mut Fleet>) -> Session<'a> {
         let names = range.copies.iter().map(|copy| copy.name.clone()).collect();
-        Session { plan, range, names, entities: Entities::new() }
+        Session { plan, range, fleet, usual: Vec::new(), names, entities: Entities::new() }
     }
 
     /// Carries out one experiment; what goes wrong is part of it.
@@ -41,6 +48,8 @@ impl<'a> Session<'a> {
             Cell::C0 => self.first_requests(order),
             Cell::C1 | Cell::C2 => self.one_after_another(order),
             Cell::C3 | Cell::C4 => self.all_at_once(order),
+            Cell::Stall => self.stalled(order),
+            Cell::Kill => self.killed(order),
         };
         let experiment = made.unwrap_or_else(|why| Experiment::failed(order.cell, order.round, why));
         if experiment.was_in_vain() {
@@ -59,6 +68,7 @@ impl<'a> Session<'a> {
             if let Err(what) = &hit.answer {
                 return Err(self.no_answer(copy, what));
             }
+            self.usual.extend(hit.times.ended);
             observations.push(self.observe(hit));
             disagreements.extend(self.seen_differently(&fresh)?);
         }
