@@ -73,7 +73,7 @@ impl RuleDirectories {
 pub fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Scan(args) => scan::run(&args),
-        Command::Hammer(args) => hammer::run(&args),
+        Command::Hammer(args) => hammer::run(*args),
         Command::Explain(args) => catalogue::explain(&args),
         Command::Rules(args) => catalogue::list(&args),
         Command::Demo => demo::run(),

@@ -1,38 +1,51 @@
 //! The command line of `lockcheck hammer`. It knows options and their help, not what they do.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 
 use super::release::Mechanism;
 use super::request::Hold;
+use super::scenario::Kind;
 
 /// Fire identical requests at several copies in the same instant and judge what succeeded.
 #[derive(Debug, Clone, Args)]
-#[command(after_help = "Exit status: 0 held, 1 broken, 2 error, 3 inconclusive.")]
+#[command(after_help = "Exit status: 0 held, 1 broken, 2 error, 3 inconclusive.", args_override_self = true)]
+#[command(group(ArgGroup::new("start").multiple(true)))]
 pub struct HammerArgs {
+    /// Run the scenarios of this file, in which these options are written down; options beside it overrule the file
+    #[arg(long, value_name = "FILE", group = "start")]
+    pub plan: Option<PathBuf>,
+    /// Only this scenario of the plan; repeat for more
+    #[arg(long, value_name = "NAME", requires = "plan")]
+    pub only: Vec<String>,
+    /// Write a plan to begin with to hammer.toml, and do nothing else
+    #[arg(long, value_name = "KIND", value_enum, exclusive = true)]
+    pub init: Option<Kind>,
+
     /// A copy of the service, by the URL of the request; repeat for each copy
-    #[arg(long, value_name = "URL", required_unless_present = "run", conflicts_with = "run")]
+    #[arg(long, value_name = "URL", conflicts_with = "run")]
     pub url: Vec<String>,
     /// Start the service with this command, once a copy; each gets its own PORT in the environment
-    #[arg(long, value_name = "CMD")]
+    #[arg(long, value_name = "CMD", group = "start")]
     pub run: Option<String>,
     /// How many copies --run starts
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=64), requires = "run")]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=64), requires = "start")]
     pub copies: u16,
-    /// The path (and query) of the request, with --run
-    #[arg(long, value_name = "PATH", default_value = "/", requires = "run")]
-    pub path: String,
+    /// The path (and query) of the request; with --url, instead of the URL's own
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<String>,
     /// A copy is ready once GET on this path answers 2xx or 3xx; without it, once its port accepts
-    #[arg(long, value_name = "PATH", requires = "run")]
+    #[arg(long, value_name = "PATH", requires = "start")]
     pub ready: Option<String>,
     /// How long a copy may take to become ready
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, requires = "run")]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration, requires = "start")]
     pub ready_timeout: Duration,
     /// The folder below which the copies' logs are kept where something is to be seen in them; else the system's for temporary
     /// files
-    #[arg(long, value_name = "DIR", requires = "run")]
+    #[arg(long, value_name = "DIR", requires = "start")]
     pub logs: Option<PathBuf>,
 
     /// The method; POST where there is a body, else GET
@@ -53,6 +66,10 @@ pub struct HammerArgs {
     /// A request sent before each experiment, as 'POST /coupons {"code":"{{fresh}}"}'; repeat for more
     #[arg(long, value_name = "REQUEST")]
     pub setup: Vec<String>,
+
+    /// A value for {{capture.NAME}}, from the answer to a set-up request: NAME=PLACE, as id=json:$.id; repeat for more
+    #[arg(long, value_name = "NAME=PLACE", requires = "setup")]
+    pub capture: Vec<String>,
 
     /// What counts as a success, over status, headers, json and body; else 2xx and 303
     #[arg(long, value_name = "EXPR")]
@@ -88,10 +105,10 @@ pub struct HammerArgs {
     pub release: Mechanism,
 
     /// Stop one copy while it holds a request, for this long, and ask another meanwhile; longer than the lease under test
-    #[arg(long, value_name = "TIME", value_parser = duration, requires = "run")]
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "start")]
     pub stall: Option<Duration>,
     /// Kill one copy while it holds a request, and see whether another can go on
-    #[arg(long, requires = "run")]
+    #[arg(long, requires = "start")]
     pub kill: bool,
     /// How long after a kill what the dead copy held must be free again
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration, requires = "kill")]
@@ -112,6 +129,9 @@ pub struct HammerArgs {
     /// Also draw the run as one page of HTML
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// The command line's own words, which overrule a plan
+    #[arg(skip)]
+    pub words: Vec<OsString>,
 }
 
 /// The form of the report.

@@ -250,7 +250,7 @@ fn ask_ready(copy: &Copy, path: &str, tls: &Arc<ClientConfig>, interrupt: &Inter
     };
     let target = Template::parse(path, &|_| None, &mut Vec::new()).map_err(|error| error.to_string())?;
     let question = RequestTemplate { method: "GET".to_owned(), headers: Vec::new(), body: None };
-    let request = question.render(&copy.endpoint.authority, &target, Values { fresh: "ready", n: 1 });
+    let request = question.render(&copy.endpoint.authority, &target, Values { fresh: "ready", n: 1, captured: &[] });
     match single(&range, &Shot { copy: 0, request })?.answer {
         Ok(answer) if (200..400).contains(&answer.status) => Ok(()),
         Ok(answer) => Err(format!("GET {path} answered {}", answer.status)),

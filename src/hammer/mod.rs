@@ -19,6 +19,7 @@ mod plan;
 mod release;
 mod report;
 mod request;
+pub mod scenario;
 mod send_queue;
 mod session;
 mod statistics;
@@ -46,21 +47,52 @@ use volley::Range;
 
 use crate::rules::Catalogue;
 
-/// Runs the experiment that the arguments describe and writes its report to `out`.
+/// Runs the experiment that the arguments describe, or all of a plan, and writes the report to `out`.
 ///
-/// An error means that nothing could be judged; its message says what to do, and holds no secrets.
+/// An error means that something could not be judged; its message says what to do, and holds no secrets.
 pub fn run(args: &HammerArgs, out: &mut dyn Write) -> Result<Verdict> {
+    let interrupt = Interrupt::listen().context("cannot listen for signals")?;
+    let Some(file) = &args.plan else {
+        let report = judged(args, None, &interrupt)?;
+        let verdict = report.verdict;
+        publish(&[report], args, out)?;
+        return Ok(verdict);
+    };
+    let (mut reports, mut errors) = (Vec::new(), Vec::new());
+    for scenario in scenario::read(file, &args.only, &args.words)? {
+        if interrupt.raised() {
+            errors.push(format!("{}: interrupted before it began", scenario.name));
+            continue;
+        }
+        match judged(&scenario.args, Some(&scenario.name), &interrupt) {
+            Ok(report) => reports.push(report),
+            Err(error) => errors.push(format!("{}: {error:#}", scenario.name)),
+        }
+    }
+    let verdict = reports.iter().map(|report| report.verdict).max();
+    if !reports.is_empty() {
+        publish(&reports, args, out)?;
+    }
+    match verdict {
+        Some(verdict) if errors.is_empty() => Ok(verdict),
+        _ => bail!(errors.join("\n")),
+    }
+}
+
+/// Reads one scenario's options, runs it and judges it.
+fn judged(args: &HammerArgs, name: Option<&str>, interrupt: &Interrupt) -> Result<Report> {
     let file = args
         .data_file
         .as_ref()
         .map(|file| std::fs::read_to_string(file).with_context(|| format!("--data-file {}: cannot be read", file.display())));
     let body = file.transpose()?.or_else(|| args.data.clone());
     let plan = Plan::new(args, body.as_deref(), &|name| std::env::var(name).ok())?;
-    let interrupt = Interrupt::listen().context("cannot listen for signals")?;
-    experiment(&plan, &interrupt, args, out).map_err(|error| anyhow!(plan.mask.apply(&format!("{error:#}"))))
+    let mut report = experiment(&plan, interrupt).map_err(|error| anyhow!(plan.mask.apply(&format!("{error:#}"))))?;
+    report.name = name.map(str::to_owned);
+    Ok(report)
 }
 
-fn experiment(plan: &Plan, interrupt: &Interrupt, args: &HammerArgs, out: &mut dyn Write) -> Result<Verdict> {
+fn experiment(plan: &Plan, interrupt: &Interrupt) -> Result<Report> {
     raise_file_limit();
     let tls = trust::client_config(&plan.trust)?;
     let mut fleet = match &plan.source {
@@ -95,29 +127,28 @@ fn experiment(plan: &Plan, interrupt: &Interrupt, args: &HammerArgs, out: &mut d
     if nothing_seen {
         bail!(failure(&experiments, &fallen, interrupt.raised()));
     }
-    let mut report = judge(plan, &resolved, &experiments, interrupt.raised());
+    let mut report = judge(plan, &resolved, experiments, interrupt.raised());
     report.why.extend(fallen);
     if report.verdict != Verdict::Held {
         report.why.extend(fleet.as_mut().map(|fleet| format!("The copies' logs are in {}.", fleet.keep_logs().display())));
     }
-    drop(fleet);
-    publish(&report, plan, args, out)?;
-    Ok(report.verdict)
+    Ok(report)
 }
 
 /// Writes the report where it is wanted; what was seen is written before anything can fail.
-fn publish(report: &Report<'_>, plan: &Plan, args: &HammerArgs, out: &mut dyn Write) -> Result<()> {
-    write!(out, "{}", report::render(report, args.format, &plan.mask)?)?;
+fn publish(reports: &[Report], args: &HammerArgs, out: &mut dyn Write) -> Result<()> {
+    write!(out, "{}", report::render(reports, args.format)?)?;
     out.flush()?;
     if args.format == Format::Github
         && let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY")
     {
         let append = std::fs::OpenOptions::new().create(true).append(true).open(&file);
-        let written = append.and_then(|mut file| file.write_all(report::summary(report, &plan.mask).as_bytes()));
+        let written =
+            append.and_then(|mut file| file.write_all(reports.iter().map(report::summary).collect::<String>().as_bytes()));
         written.with_context(|| format!("the job summary {} cannot be written", std::path::Path::new(&file).display()))?;
     }
     if let Some(file) = &args.html {
-        let page = report::html::page(report, &Catalogue::builtin()?, &plan.mask)?;
+        let page = report::html::page(reports, &Catalogue::builtin()?)?;
         std::fs::write(file, page).with_context(|| format!("--html {}: cannot be written", file.display()))?;
     }
     Ok(())
@@ -135,20 +166,22 @@ fn failure(experiments: &[Experiment], fallen: &[String], interrupted: bool) -> 
     words
 }
 
-fn judge<'a>(plan: &'a Plan, copies: &[Copy], experiments: &'a [Experiment], interrupted: bool) -> Report<'a> {
-    let (verdict, mut why) = verdict::decide(experiments, interrupted);
-    let diagnosis = diagnosis::diagnose(experiments, plan.expectation.limit());
+fn judge(plan: &Plan, copies: &[Copy], experiments: Vec<Experiment>, interrupted: bool) -> Report {
+    let (verdict, mut why) = verdict::decide(&experiments, interrupted);
+    let diagnosis = diagnosis::diagnose(&experiments, plan.expectation.limit());
     why.extend(diagnosis.why);
-    why.extend(notes(plan, copies, experiments, verdict));
+    why.extend(notes(plan, copies, &experiments, verdict));
     Report {
+        name: None,
         verdict,
         diagnosis: diagnosis.rules,
         why,
+        sent: experiments.iter().map(|one| one.tally.requests).sum(),
         experiments,
-        expect: plan.expectation.source(),
+        expect: plan.expectation.source().to_owned(),
         request: format!("{} {}", plan.request.method, target(plan)),
         copies: copies.iter().map(|copy| copy.name.clone()).collect(),
-        sent: experiments.iter().map(|one| one.tally.requests).sum(),
+        mask: plan.mask.clone(),
     }
 }
 
@@ -200,7 +233,7 @@ fn target(plan: &Plan) -> String {
         Source::Running(endpoints) => endpoints.first().map(|endpoint| &endpoint.target),
         Source::Started(launch) => Some(&launch.target),
     };
-    template.map(|target| target.render(template::Values { fresh: "{{fresh}}", n: 1 })).unwrap_or_default()
+    template.map(|target| target.render(template::Values { fresh: "{{fresh}}", n: 1, captured: &[] })).unwrap_or_default()
 }
 
 /// A volley needs a file descriptor for each connection; the soft limit is often low.

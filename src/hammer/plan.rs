@@ -31,6 +31,8 @@ pub struct Plan {
     pub request: RequestTemplate,
     /// Requests sent before each experiment.
     pub setup: Vec<Step>,
+    /// What is taken from the answers to set-up requests, by name.
+    pub captures: Vec<(String, Locator)>,
     /// The read that counts effects afterwards.
     pub verify: Option<(Step, Locator)>,
     /// What counts as what.
@@ -129,7 +131,8 @@ pub struct Trust {
 impl Plan {
     /// Decides the run. `body`: the request's body, already read. `environment` answers `{{env.NAME}}`.
     pub fn new(args: &HammerArgs, body: Option<&str>, environment: &dyn Fn(&str) -> Option<String>) -> Result<Plan> {
-        let mut reader = Reader { environment, secrets: Vec::new() };
+        let names = args.capture.iter().filter_map(|text| text.split_once('=')).map(|(name, _)| name.trim().to_owned()).collect();
+        let mut reader = Reader { environment, secrets: Vec::new(), captures: names };
         let headers = args.header.iter().map(|header| reader.header(header)).collect::<Result<Vec<_>>>()?;
         let body = body.map(|body| reader.template("the body", body)).transpose()?;
         let method = method(args.method.as_deref().unwrap_or(if body.is_some() { "POST" } else { "GET" }))?;
@@ -138,14 +141,23 @@ impl Plan {
             Some(command) => Source::Started(Launch {
                 command: command.clone(),
                 copies: args.copies,
-                target: reader.path(&args.path)?,
+                target: reader.path(args.path.as_deref().unwrap_or("/"))?,
                 ready: args.ready.clone(),
                 timeout: args.ready_timeout,
                 logs: args.logs.clone(),
             }),
-            None => Source::Running(args.url.iter().map(|url| reader.endpoint(url)).collect::<Result<_>>()?),
+            None if args.url.is_empty() => bail!("name the copies with --url, or start them with --run"),
+            None => {
+                let mut endpoints = args.url.iter().map(|url| reader.endpoint(url)).collect::<Result<Vec<_>>>()?;
+                if let Some(path) = &args.path {
+                    let target = reader.path(path)?;
+                    endpoints.iter_mut().for_each(|endpoint| endpoint.target = target.clone());
+                }
+                Source::Running(endpoints)
+            }
         };
         let setup = args.setup.iter().map(|step| reader.step("--setup", step, &headers)).collect::<Result<Vec<_>>>()?;
+        let captures = args.capture.iter().map(|text| capture(text)).collect::<Result<Vec<_>>>()?;
         let verify = args.verify.as_deref().map(|text| reader.verify(text, &headers)).transpose()?;
         let expectation = Expectation::parse(args.expect.as_deref(), args.effect_id.is_some() || verify.is_some())?;
         let expression = |option, source: &Option<String>| {
@@ -181,6 +193,7 @@ impl Plan {
             source,
             request,
             setup,
+            captures,
             verify,
             criteria,
             expectation,
@@ -210,6 +223,14 @@ impl Plan {
     }
 }
 
+/// Reads `NAME=PLACE`.
+fn capture(text: &str) -> Result<(String, Locator)> {
+    let usage = "write it as NAME=PLACE, for example id=json:$.id";
+    let (name, place) = text.split_once('=').ok_or_else(|| anyhow!("--capture '{text}': {usage}"))?;
+    let place = Locator::parse(place.trim()).map_err(|error| anyhow!("--capture '{text}': {error}"))?;
+    Ok((name.trim().to_owned(), place))
+}
+
 fn within_limits(requests: usize, rounds: u32, copies: usize) -> Result<()> {
     ensure!(requests >= 2, "-n {requests}: a volley needs at least two requests");
     ensure!(requests >= copies, "-n {requests}: fewer requests than copies ({copies}); raise -n so that each copy gets one");
@@ -227,11 +248,19 @@ fn within_limits(requests: usize, rounds: u32, copies: usize) -> Result<()> {
 struct Reader<'a> {
     environment: &'a dyn Fn(&str) -> Option<String>,
     secrets: Vec<String>,
+    /// Names of values that set-up requests give.
+    captures: Vec<String>,
 }
 
 impl Reader<'_> {
     fn template(&mut self, what: &str, text: &str) -> Result<Template> {
-        Template::parse(text, self.environment, &mut self.secrets).map_err(|error| anyhow!("{what}: {error}"))
+        let template = Template::parse(text, self.environment, &mut self.secrets).map_err(|error| anyhow!("{what}: {error}"))?;
+        if let Some(name) = template.captures().find(|name| !self.captures.iter().any(|known| known == name)) {
+            bail!(
+                "{what}: nothing gives `{{{{capture.{name}}}}}` its value; say where it stands with --capture {name}=json:$.PATH"
+            );
+        }
+        Ok(template)
     }
 
     fn header(&mut self, text: &str) -> Result<(String, Template)> {

@@ -119,7 +119,7 @@ mod tests {
             headers: vec![("X-Run".to_owned(), template("{{n}}"))],
             body: Some(template(body)),
         }
-        .render("h:1", &template("/a b/{{fresh}}"), Values { fresh: "e", n: 3 })
+        .render("h:1", &template("/a b/{{fresh}}"), Values { fresh: "e", n: 3, captured: &[] })
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Text with placeholders: `{{fresh}}`, `{{n}}` and `{{env.NAME}}`. It does not know where the text is used.
+//! Text with placeholders: `{{fresh}}`, `{{n}}`, `{{capture.NAME}}` and `{{env.NAME}}`. It does not know where the text is used.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,13 +13,14 @@ enum Part {
     Text(String),
     Fresh,
     Number,
+    Captured(String),
 }
 
 /// Why a template cannot be read.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum TemplateError {
     /// A name that means nothing.
-    #[error("`{{{{{0}}}}}` is no placeholder; there are {{{{fresh}}}}, {{{{n}}}} and {{{{env.NAME}}}}")]
+    #[error("`{{{{{0}}}}}` is no placeholder; there are {{{{fresh}}}}, {{{{n}}}}, {{{{capture.NAME}}}} and {{{{env.NAME}}}}")]
     UnknownName(String),
     /// An environment variable that is not set.
     #[error("`{{{{env.{0}}}}}`: the environment variable {0} is not set; export it first")]
@@ -36,6 +37,8 @@ pub struct Values<'a> {
     pub fresh: &'a str,
     /// The request's number within its experiment, from 1.
     pub n: usize,
+    /// What was taken from the answers to set-up requests, by name.
+    pub captured: &'a [(String, String)],
 }
 
 impl Template {
@@ -56,6 +59,7 @@ impl Template {
             match after[..close].trim() {
                 "fresh" => parts.push(Part::Fresh),
                 "n" => parts.push(Part::Number),
+                name if name.starts_with("capture.") => parts.push(Part::Captured(name["capture.".len()..].to_owned())),
                 name => match name.strip_prefix("env.") {
                     Some(variable) => {
                         let value = environment(variable).ok_or_else(|| TemplateError::NotInEnvironment(variable.to_owned()))?;
@@ -79,8 +83,20 @@ impl Template {
                 Part::Text(text) => text.clone(),
                 Part::Fresh => values.fresh.to_owned(),
                 Part::Number => values.n.to_string(),
+                Part::Captured(name) => {
+                    let found = values.captured.iter().find(|(captured, _)| captured == name);
+                    found.map_or_else(|| format!("{{{{capture.{name}}}}}"), |(_, value)| value.clone())
+                }
             })
             .collect()
+    }
+
+    /// The names of captured values in it.
+    pub fn captures(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Captured(name) => Some(name.as_str()),
+            _ => None,
+        })
     }
 
     /// Whether `{{fresh}}` occurs.
@@ -147,7 +163,7 @@ mod tests {
     #[test]
     fn placeholders_are_filled_in() {
         let template = parse(r#"{"c":"{{fresh}}","n":{{ n }},"t":"{{env.TOKEN}}"}"#).unwrap();
-        assert_eq!(template.render(Values { fresh: "abc", n: 7 }), r#"{"c":"abc","n":7,"t":"t0p"}"#);
+        assert_eq!(template.render(Values { fresh: "abc", n: 7, captured: &[] }), r#"{"c":"abc","n":7,"t":"t0p"}"#);
         assert!(template.names_entity());
         assert!(!parse("{{n}}").unwrap().names_entity());
     }
@@ -161,7 +177,7 @@ mod tests {
 
     #[test]
     fn errors_name_what_exists() {
-        assert!(parse("{{frsh}}").unwrap_err().to_string().contains("{{fresh}}, {{n}} and {{env.NAME}}"));
+        assert!(parse("{{frsh}}").unwrap_err().to_string().contains("{{fresh}}, {{n}}, {{capture.NAME}} and {{env.NAME}}"));
         assert_eq!(parse("{{env.NOPE}}"), Err(TemplateError::NotInEnvironment("NOPE".to_owned())));
         assert!(matches!(parse("a {{fresh"), Err(TemplateError::Unclosed(_))));
         assert_eq!(parse(r#"{"a":{"b":1}}"#).unwrap().parts.len(), 1);

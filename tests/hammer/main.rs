@@ -6,6 +6,7 @@ mod bad_input;
 mod faults;
 mod interrupted;
 mod judging;
+mod plans;
 mod reports;
 mod service;
 mod started;

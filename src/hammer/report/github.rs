@@ -1,18 +1,17 @@
 //! A run's report as annotations of a GitHub workflow, and as Markdown for its job summary. It decides nothing.
 
 use super::{Report, holds_in_words, time, title};
-use crate::hammer::mask::Mask;
 use crate::hammer::verdict::Verdict;
 use crate::report::github::{cell, command};
 
 /// One annotation: what was violated, or why nothing can be said; a notice where it held.
-pub fn annotations(report: &Report<'_>, mask: &Mask) -> String {
+pub fn annotation(report: &Report) -> String {
     let level = match report.verdict {
         Verdict::Held => "notice",
         Verdict::Inconclusive => "warning",
         Verdict::Broken => "error",
     };
-    let title = format!("lockcheck hammer: {}", report.verdict.name());
+    let title = format!("lockcheck hammer: {}{}", named(report), report.verdict.name());
     let mut message = format!("{}; {}", report.request, report.headline());
     if !report.diagnosis.is_empty() {
         message.push_str(&format!("\ncompatible with: {}", report.diagnosis.join(", ")));
@@ -20,15 +19,21 @@ pub fn annotations(report: &Report<'_>, mask: &Mask) -> String {
     for sentence in &report.why {
         message.push_str(&format!("\n{sentence}"));
     }
-    format!("{}\n", command(level, &[("title", title)], &mask.apply(&message)))
+    format!("{}\n", command(level, &[("title", title)], &report.mask.apply(&message)))
 }
 
 /// The report in Markdown.
-pub fn summary(report: &Report<'_>, mask: &Mask) -> String {
-    let mut out = format!("## lockcheck hammer: {}\n\n`{}`: {}\n\n", report.verdict.name(), report.request, report.headline());
+pub fn summary(report: &Report) -> String {
+    let mut out = format!(
+        "## lockcheck hammer: {}{}\n\n`{}`: {}\n\n",
+        named(report),
+        report.verdict.name(),
+        report.request,
+        report.headline()
+    );
     out.push_str("| | | round | requests | accepted | refused | unknown | effects | spread | holds |\n");
     out.push_str("|---|---|--:|--:|--:|--:|--:|--:|--:|---|\n");
-    for one in report.experiments {
+    for one in &report.experiments {
         let tally = &one.tally;
         out.push_str(&format!(
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
@@ -51,5 +56,9 @@ pub fn summary(report: &Report<'_>, mask: &Mask) -> String {
     for sentence in &report.why {
         out.push_str(&format!("\n- {}", cell(sentence)));
     }
-    mask.apply(&format!("{}\n", out.trim_end()))
+    report.mask.apply(&format!("{}\n", out.trim_end()))
+}
+
+fn named(report: &Report) -> String {
+    report.name.as_ref().map_or_else(String::new, |name| format!("{name}, "))
 }

@@ -12,7 +12,6 @@ use super::{Report, time, title};
 use crate::hammer::controls::rate;
 use crate::hammer::expect::Holds;
 use crate::hammer::experiment::{Cell, Experiment, RequestCourse};
-use crate::hammer::mask::Mask;
 use crate::hammer::observation::Outcome;
 use crate::hammer::verdict::Verdict;
 use crate::rules::Catalogue;
@@ -24,6 +23,13 @@ const MOST_DRAWN: usize = 20;
 
 #[derive(Serialize)]
 struct Page {
+    gate: f64,
+    runs: Vec<Run>,
+}
+
+#[derive(Serialize)]
+struct Run {
+    name: Option<String>,
     verdict: &'static str,
     symbol: &'static str,
     headline: String,
@@ -34,7 +40,6 @@ struct Page {
     why: Vec<String>,
     controls: Vec<Line>,
     faults: Vec<Square>,
-    gate: f64,
     volleys: Vec<Volley>,
     left_out: usize,
 }
@@ -103,17 +108,18 @@ struct Tick {
     label: String,
 }
 
-/// The page without secrets. `catalogue` has the rules' titles and cures.
-pub fn page(report: &Report<'_>, catalogue: &Catalogue, mask: &Mask) -> anyhow::Result<String> {
+/// The reports on one page, without secrets. `catalogue` has the rules' titles and cures.
+pub fn page(reports: &[Report], catalogue: &Catalogue) -> anyhow::Result<String> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.add_template("page.html", include_str!("page.html")).context("the page's template")?;
-    let view = Value::from(Serde(view(report, catalogue, mask)));
+    let view = Value::from(Serde(Page { gate: GATE, runs: reports.iter().map(|report| view(report, catalogue)).collect() }));
     let page = environment.get_template("page.html").and_then(|template| template.render(view));
     page.context("the page cannot be drawn")
 }
 
-fn view(report: &Report<'_>, catalogue: &Catalogue, mask: &Mask) -> Page {
+fn view(report: &Report, catalogue: &Catalogue) -> Run {
+    let mask = &report.mask;
     let symbol = match report.verdict {
         Verdict::Held => "\u{2713}",
         Verdict::Inconclusive => "?",
@@ -124,12 +130,13 @@ fn view(report: &Report<'_>, catalogue: &Catalogue, mask: &Mask) -> Page {
         Rule { id, title: rule.map(|rule| rule.title.clone()), help: rule.map(|rule| rule.help.clone()) }
     });
     let drawn = drawn(report);
-    Page {
+    Run {
+        name: report.name.clone(),
         verdict: report.verdict.name(),
         symbol,
         headline: mask.apply(&report.headline()),
         request: mask.apply(&report.request),
-        expect: mask.apply(report.expect),
+        expect: mask.apply(&report.expect),
         copies: report.copies.iter().map(|copy| mask.apply(copy)).collect(),
         diagnosis: rules.collect(),
         why: report.why.iter().map(|sentence| mask.apply(sentence)).collect(),
@@ -142,13 +149,12 @@ fn view(report: &Report<'_>, catalogue: &Catalogue, mask: &Mask) -> Page {
             .filter(|cell| report.experiments.iter().any(|one| one.cell == *cell))
             .map(|cell| square(report, cell))
             .collect(),
-        gate: GATE,
         left_out: report.volleys().filter(|one| one.failure.is_none()).count() - drawn.len(),
         volleys: drawn,
     }
 }
 
-fn square(report: &Report<'_>, cell: Cell) -> Square {
+fn square(report: &Report, cell: Cell) -> Square {
     let (mut state, mut verdict) = ("", "did not run");
     let mut counts = String::new();
     let own = || report.experiments.iter().filter(|one| one.cell == cell && one.failure.is_none());
@@ -162,7 +168,7 @@ fn square(report: &Report<'_>, cell: Cell) -> Square {
         let effects = worst.tally.effects.map_or_else(String::new, |effects| format!(", {effects} effects"));
         counts = format!("{} of {} accepted{effects}", worst.tally.successes, worst.tally.requests);
         if cell.is_volley() {
-            let rate = rate(report.experiments, cell);
+            let rate = rate(&report.experiments, cell);
             counts.push_str(&format!("; fails in {} of {}", rate.failed, rate.of));
         }
     }
@@ -170,7 +176,7 @@ fn square(report: &Report<'_>, cell: Cell) -> Square {
 }
 
 /// The volleys that are drawn, in their order: those that fail come first where there are too many.
-fn drawn(report: &Report<'_>) -> Vec<Volley> {
+fn drawn(report: &Report) -> Vec<Volley> {
     let fired: Vec<&Experiment> = report.volleys().filter(|one| !one.courses.is_empty()).collect();
     let mut chosen: Vec<usize> = (0..fired.len()).collect();
     chosen.sort_by_key(|&index| (fired[index].holds != Holds::No, index));
@@ -183,7 +189,7 @@ fn drawn(report: &Report<'_>) -> Vec<Volley> {
     chosen.into_iter().map(|index| volley(report, fired[index], Some(index) == opened)).collect()
 }
 
-fn volley(report: &Report<'_>, one: &Experiment, open: bool) -> Volley {
+fn volley(report: &Report, one: &Experiment, open: bool) -> Volley {
     let after = |course: &RequestCourse| course.times.ended.or(course.times.first_byte).unwrap_or(course.times.released);
     let longest = one.courses.iter().map(after).max().unwrap_or_default().max(Duration::from_micros(1));
     let earliest = one.courses.iter().map(|course| course.times.ahead).max().unwrap_or_default();

@@ -10,9 +10,22 @@ use crate::hammer::expect::Holds;
 use crate::hammer::experiment::{Cell, Experiment};
 use crate::hammer::mask::Mask;
 use crate::hammer::statistics::{Quantiles, fisher, quantiles};
+use crate::hammer::verdict::Verdict;
+
+/// A report, or those of a plan's scenarios with the worst of their verdicts.
+pub fn document(reports: &[Report]) -> Value {
+    match reports {
+        [report] if report.name.is_none() => value(report),
+        _ => json!({
+            "schema_version": "1",
+            "verdict": reports.iter().map(|report| report.verdict).max().map(Verdict::name),
+            "scenarios": reports.iter().map(|report| (report.name.clone().unwrap_or_default(), value(report))).collect::<Map<_, _>>(),
+        }),
+    }
+}
 
 /// The report without secrets.
-pub fn value(report: &Report<'_>, mask: &Mask) -> Value {
+pub fn value(report: &Report) -> Value {
     let mut value = json!({
         "schema_version": "1",
         "verdict": report.verdict.name(),
@@ -22,16 +35,16 @@ pub fn value(report: &Report<'_>, mask: &Mask) -> Value {
         "expect": report.expect,
         "stats": stats(report),
     });
-    hide(&mut value, mask);
+    hide(&mut value, &report.mask);
     value
 }
 
-fn stats(report: &Report<'_>) -> Value {
+fn stats(report: &Report) -> Value {
     let of = |cell| {
-        let rate = rate(report.experiments, cell);
+        let rate = rate(&report.experiments, cell);
         json!({ "failed": rate.failed, "of": rate.of })
     };
-    let (c3, c4) = (rate(report.experiments, Cell::C3), rate(report.experiments, Cell::C4));
+    let (c3, c4) = (rate(&report.experiments, Cell::C3), rate(&report.experiments, Cell::C4));
     let both = c3.of > 0 && c4.of > 0;
     let spreads = quantiles(report.volleys().filter_map(|one| one.spread));
     json!({

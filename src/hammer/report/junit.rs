@@ -11,21 +11,27 @@ use crate::hammer::experiment::{Cell, Experiment};
 use crate::hammer::mask::Mask;
 use crate::hammer::verdict::Verdict;
 
-/// The report without secrets. A violated expectation is a failure, what cannot be judged an error.
-pub fn document(report: &Report<'_>, mask: &Mask) -> anyhow::Result<String> {
-    let mut suite = TestSuite::new(mask.apply(&report.request));
-    for one in report.experiments {
+/// The reports without secrets, a suite each. A violated expectation is a failure, what cannot be judged an error.
+pub fn document(reports: &[Report]) -> anyhow::Result<String> {
+    let mut document = Document::new("lockcheck hammer");
+    document.add_test_suites(reports.iter().map(suite));
+    document.to_string().context("the JUnit report cannot be written")
+}
+
+fn suite(report: &Report) -> TestSuite {
+    let mask = &report.mask;
+    let request = mask.apply(&report.request);
+    let mut suite = TestSuite::new(report.name.as_ref().map_or(request.clone(), |name| format!("{name}: {request}")));
+    for one in &report.experiments {
         let name = format!("{} round {}: {}", one.cell.name(), one.round, title(one));
-        let mut case = TestCase::new(name, status(one, report.expect, mask));
+        let mut case = TestCase::new(name, status(one, &report.expect, mask));
         case.set_classname("lockcheck.hammer").set_time(duration(one));
         suite.add_test_case(case);
     }
-    let mut case = TestCase::new("verdict", verdict(report, mask));
+    let mut case = TestCase::new("verdict", verdict(report));
     case.set_classname("lockcheck.hammer").set_time(Duration::ZERO);
     suite.add_test_case(case);
-    let mut document = Document::new("lockcheck hammer");
-    document.add_test_suite(suite);
-    document.to_string().context("the JUnit report cannot be written")
+    suite
 }
 
 fn status(one: &Experiment, expect: &str, mask: &Mask) -> TestCaseStatus {
@@ -44,7 +50,8 @@ fn status(one: &Experiment, expect: &str, mask: &Mask) -> TestCaseStatus {
     failed(kind, &mask.apply(&message))
 }
 
-fn verdict(report: &Report<'_>, mask: &Mask) -> TestCaseStatus {
+fn verdict(report: &Report) -> TestCaseStatus {
+    let mask = &report.mask;
     let kind = match report.verdict {
         Verdict::Held => return TestCaseStatus::success(),
         Verdict::Broken => NonSuccessKind::Failure,

@@ -20,7 +20,9 @@ use super::statistics::{Quantiles, quantiles, upper_bound};
 use super::verdict::Verdict;
 
 /// All that a report says.
-pub struct Report<'a> {
+pub struct Report {
+    /// The scenario's name, in a plan.
+    pub name: Option<String>,
     /// What the run says.
     pub verdict: Verdict,
     /// The faults that the pattern is compatible with.
@@ -28,18 +30,20 @@ pub struct Report<'a> {
     /// The reasoning.
     pub why: Vec<String>,
     /// What was done.
-    pub experiments: &'a [Experiment],
+    pub experiments: Vec<Experiment>,
     /// What had to hold.
-    pub expect: &'a str,
+    pub expect: String,
     /// The request in words.
     pub request: String,
     /// The copies' names.
     pub copies: Vec<String>,
     /// Requests sent, without set-up and reads.
     pub sent: u64,
+    /// Hides secrets in what is written.
+    pub mask: Mask,
 }
 
-impl Report<'_> {
+impl Report {
     fn headline(&self) -> String {
         let volleys = self.volleys().filter(|one| one.failure.is_none()).count();
         let failed = self.volleys().filter(|one| one.holds == Holds::No).count();
@@ -68,7 +72,7 @@ impl Report<'_> {
     /// The bound on the rate of the cell that matters most: all at once across copies, where there are several.
     fn bound(&self) -> Option<f64> {
         let cell = if self.copies.len() > 1 { Cell::C4 } else { Cell::C3 };
-        let rate = rate(self.experiments, cell);
+        let rate = rate(&self.experiments, cell);
         (rate.failed == 0 && rate.of > 0).then(|| upper_bound(rate.of))
     }
 
@@ -81,13 +85,13 @@ impl Report<'_> {
     }
 }
 
-/// The report in this form, without secrets.
-pub fn render(report: &Report<'_>, format: Format, mask: &Mask) -> anyhow::Result<String> {
+/// The reports in this form, without secrets: one, or one for each scenario of a plan.
+pub fn render(reports: &[Report], format: Format) -> anyhow::Result<String> {
     Ok(match format {
-        Format::Text => text::text(report, mask),
-        Format::Json => format!("{:#}\n", json::value(report, mask)),
-        Format::Junit => junit::document(report, mask)?,
-        Format::Github => github::annotations(report, mask),
+        Format::Text => reports.iter().map(text::text).collect::<Vec<_>>().join("\n"),
+        Format::Json => format!("{:#}\n", json::document(reports)),
+        Format::Junit => junit::document(reports)?,
+        Format::Github => reports.iter().map(github::annotation).collect(),
     })
 }
 
@@ -117,23 +121,25 @@ mod tests {
 
     use super::*;
 
-    fn report(experiments: &[Experiment]) -> Report<'_> {
+    fn report(experiments: Vec<Experiment>) -> Report {
         Report {
+            name: None,
             verdict: Verdict::Broken,
             diagnosis: vec!["process-lock"],
             why: vec!["the answer said token=abcdef".to_owned()],
             experiments,
-            expect: "successes == 1",
+            expect: "successes == 1".to_owned(),
             request: "POST /redeem".to_owned(),
             copies: vec!["copy 1".to_owned(), "copy 2".to_owned()],
             sent: 34,
+            mask: Mask::default(),
         }
     }
 
     #[test]
     fn the_json_keeps_its_contract() {
-        let experiments = [Experiment::example(Cell::C4, 2, Holds::No, &[1, 1])];
-        let json = json::value(&report(&experiments), &Mask::default());
+        let experiments = vec![Experiment::example(Cell::C4, 2, Holds::No, &[1, 1])];
+        let json = json::value(&report(experiments));
         assert_eq!(json["schema_version"], "1");
         assert_eq!(json["verdict"], "broken");
         assert_eq!(json["diagnosis"], json!(["process-lock"]));
@@ -153,8 +159,8 @@ mod tests {
 
     #[test]
     fn the_text_shows_counts_and_hides_secrets() {
-        let experiments = [Experiment::example(Cell::C4, 1, Holds::No, &[1, 1])];
-        let text = text::text(&report(&experiments), &Mask::default());
+        let experiments = vec![Experiment::example(Cell::C4, 1, Holds::No, &[1, 1])];
+        let text = text::text(&report(experiments));
         assert!(text.starts_with("BROKEN: the expectation was violated in 1 of 1 volley\n"), "{text}");
         assert!(text.contains("compatible with: process-lock") && text.contains("all at once across copies"), "{text}");
         assert!(!text.contains("abcdef"), "{text}");

@@ -5,12 +5,12 @@ use std::time::Duration;
 use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
 
 use super::{Report, holds_in_words, time, title};
-use crate::hammer::mask::Mask;
 use crate::hammer::statistics::Quantiles;
 
 /// The report without secrets.
-pub fn text(report: &Report<'_>, mask: &Mask) -> String {
-    let mut text = format!("{}: {}\n", report.verdict.name().to_uppercase(), report.headline());
+pub fn text(report: &Report) -> String {
+    let name = report.name.as_ref().map_or_else(String::new, |name| format!("[{name}]\n"));
+    let mut text = name + &format!("{}: {}\n", report.verdict.name().to_uppercase(), report.headline());
     text.push_str(&format!("{} at {}; expected: {}\n\n", report.request, report.copies.join(", "), report.expect));
     text.push_str(&experiments_table(report).to_string());
     text.push('\n');
@@ -26,10 +26,10 @@ pub fn text(report: &Report<'_>, mask: &Mask) -> String {
     for sentence in &report.why {
         text.push_str(&format!("- {sentence}\n"));
     }
-    mask.apply(&text)
+    report.mask.apply(&text)
 }
 
-fn experiments_table(report: &Report<'_>) -> Table {
+fn experiments_table(report: &Report) -> Table {
     let mut table = table(&[
         "",
         "",
@@ -44,7 +44,7 @@ fn experiments_table(report: &Report<'_>) -> Table {
         "spread",
         "holds",
     ]);
-    for one in report.experiments {
+    for one in &report.experiments {
         let tally = &one.tally;
         table.add_row([
             one.cell.name().to_uppercase(),
@@ -64,7 +64,7 @@ fn experiments_table(report: &Report<'_>) -> Table {
     table
 }
 
-fn copies_table(report: &Report<'_>) -> Option<Table> {
+fn copies_table(report: &Report) -> Option<Table> {
     let mut table = table(&["copy", "requests", "accepted", "median", "p95", "max"]);
     let latencies = report.latencies();
     for copy in &report.copies {

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Session, unsent};
+use super::{Entity, Session, unsent};
 use crate::hammer::controls::Order;
 use crate::hammer::expect::Holds;
 use crate::hammer::experiment::{Cell, Experiment};
@@ -92,7 +92,7 @@ impl Session<'_> {
 
     /// Sends the request to the victim and does something while it is under way. Returns the entity, when that was, and the
     /// victim's fate before those that came of it.
-    fn in_the_middle(&mut self, order: Order, fault: &mut Fault<'_>) -> Result<(String, Duration, Vec<Hit>), String> {
+    fn in_the_middle(&mut self, order: Order, fault: &mut Fault<'_>) -> Result<(Entity, Duration, Vec<Hit>), String> {
         for attempt in 0..TRIES {
             if self.range.interrupt.raised() {
                 return Err("interrupted".to_owned());

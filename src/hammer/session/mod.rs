@@ -24,6 +24,18 @@ const EXCERPT: usize = 80;
 /// How many parts a release has once a service answered so fast that no overlap was seen.
 const CLOSER_LOOK: usize = 8;
 
+/// What one experiment is about: nobody else has touched it.
+struct Entity {
+    fresh: String,
+    captured: Vec<(String, String)>,
+}
+
+impl Entity {
+    fn values(&self, n: usize) -> Values<'_> {
+        Values { fresh: &self.fresh, n, captured: &self.captured }
+    }
+}
+
 /// A run under way.
 pub struct Session<'a> {
     plan: &'a Plan,
@@ -117,26 +129,37 @@ impl<'a> Session<'a> {
     }
 
     /// A fresh entity, set up.
-    fn prepared(&mut self) -> Result<String, String> {
-        let fresh = self.entities.fresh();
+    fn prepared(&mut self) -> Result<Entity, String> {
+        let mut entity = Entity { fresh: self.entities.fresh(), captured: Vec::new() };
         for step in &self.plan.setup {
-            let hit = single(&self.range, &Shot { copy: 0, request: self.step(step, 0, &fresh) });
+            let hit = single(&self.range, &Shot { copy: 0, request: self.step(step, 0, &entity) });
             let answer = hit.and_then(|hit| hit.answer).map_err(|what| format!("--setup '{}': {what}", step.source))?;
             if !(200..400).contains(&answer.status) {
                 return Err(format!("--setup '{}' answered {}", step.source, excerpt(answer.status, &answer.text())));
             }
+            for (name, place) in &self.plan.captures {
+                if !entity.captured.iter().any(|(known, _)| known == name)
+                    && let Some(value) = place.find(&answer)
+                {
+                    entity.captured.push((name.clone(), value));
+                }
+            }
         }
-        Ok(fresh)
+        let missing = self.plan.captures.iter().find(|(name, _)| !entity.captured.iter().any(|(known, _)| known == name));
+        match missing {
+            Some((name, _)) => Err(format!("--capture {name}: no answer to a --setup request holds it")),
+            None => Ok(entity),
+        }
     }
 
-    fn shot(&self, copy: usize, fresh: &str, n: usize) -> Shot {
+    fn shot(&self, copy: usize, entity: &Entity, n: usize) -> Shot {
         let endpoint = &self.range.copies[copy].endpoint;
-        let request = self.plan.request.render(&endpoint.authority, &endpoint.target, Values { fresh, n });
+        let request = self.plan.request.render(&endpoint.authority, &endpoint.target, entity.values(n));
         Shot { copy, request }
     }
 
-    fn step(&self, step: &Step, copy: usize, fresh: &str) -> Request {
-        step.request.render(&self.range.copies[copy].endpoint.authority, &step.target, Values { fresh, n: 1 })
+    fn step(&self, step: &Step, copy: usize, entity: &Entity) -> Request {
+        step.request.render(&self.range.copies[copy].endpoint.authority, &step.target, entity.values(1))
     }
 
     fn observe(&self, hit: Hit) -> Observation {
@@ -151,12 +174,12 @@ impl<'a> Session<'a> {
     }
 
     /// Counts and judges. With the entity, effects are read from the state where the plan says how.
-    fn experiment(&self, order: Order, observations: &[Observation], entity: Option<&str>) -> Experiment {
+    fn experiment(&self, order: Order, observations: &[Observation], entity: Option<&Entity>) -> Experiment {
         let mut tally = count(observations, &self.names, self.plan.criteria.effect_id.is_some());
         let mut remarks: Vec<String> = distinct(observations.iter().filter_map(|one| one.remark.clone()));
         let mut readable = true;
-        if let (Some((step, place)), Some(fresh)) = (&self.plan.verify, entity) {
-            match self.read(step, place, 0, fresh) {
+        if let (Some((step, place)), Some(entity)) = (&self.plan.verify, entity) {
+            match self.read(step, place, 0, entity) {
                 Ok(effects) => settle(&mut tally, effects, &mut remarks),
                 Err(what) => {
                     readable = false;
@@ -193,9 +216,9 @@ impl<'a> Session<'a> {
         RequestCourse { copy: self.names[*copy].clone(), times: *times, outcome: *outcome }
     }
 
-    fn read(&self, step: &Step, place: &Locator, copy: usize, fresh: &str) -> Result<u64, String> {
+    fn read(&self, step: &Step, place: &Locator, copy: usize, entity: &Entity) -> Result<u64, String> {
         let failed = |what: String| format!("--verify '{}': {what}", step.source);
-        let hit = single(&self.range, &Shot { copy, request: self.step(step, copy, fresh) });
+        let hit = single(&self.range, &Shot { copy, request: self.step(step, copy, entity) });
         let answer = hit.and_then(|hit| hit.answer).map_err(failed)?;
         let found = place.find(&answer).filter(|_| (200..300).contains(&answer.status));
         let found = found.ok_or_else(|| failed(format!("no number in {}", excerpt(answer.status, &answer.text()))))?;
@@ -203,9 +226,9 @@ impl<'a> Session<'a> {
     }
 
     /// Whether the copies see different effects of the same request.
-    fn seen_differently(&self, fresh: &str) -> Result<Option<String>, String> {
+    fn seen_differently(&self, entity: &Entity) -> Result<Option<String>, String> {
         let Some((step, place)) = &self.plan.verify else { return Ok(None) };
-        let seen = (0..self.names.len()).map(|copy| self.read(step, place, copy, fresh)).collect::<Result<Vec<_>, _>>()?;
+        let seen = (0..self.names.len()).map(|copy| self.read(step, place, copy, entity)).collect::<Result<Vec<_>, _>>()?;
         let same = seen.iter().all(|effects| Some(effects) == seen.first());
         let each = || self.names.iter().zip(&seen).map(|(name, effects)| format!("{name} sees {effects}"));
         Ok((!same).then(|| format!("the copies see different states: {}", each().collect::<Vec<_>>().join(", "))))
