@@ -60,6 +60,18 @@ pub struct HammerArgs {
     /// The body, from a file
     #[arg(long, value_name = "FILE")]
     pub data_file: Option<PathBuf>,
+    /// Take URL, method, headers and body from a curl command, as browsers copy it
+    #[arg(long, value_name = "COMMAND", group = "import")]
+    pub curl: Option<String>,
+    /// Take them from an HTTP archive (HAR)
+    #[arg(long, value_name = "FILE", group = "import")]
+    pub har: Option<PathBuf>,
+    /// Which entry of the archive, from 1
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "har")]
+    pub entry: usize,
+    /// Take them from a file with one HTTP/1.1 request
+    #[arg(long, value_name = "FILE", group = "import")]
+    pub http: Option<PathBuf>,
     /// How many requests one volley has, over all copies
     #[arg(short = 'n', long = "requests", value_name = "N", default_value_t = 50)]
     pub requests: usize,

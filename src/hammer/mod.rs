@@ -10,6 +10,7 @@ mod diagnosis;
 mod expect;
 mod experiment;
 mod expression;
+mod import;
 mod interrupt;
 mod launch;
 mod locator;
@@ -81,6 +82,8 @@ pub fn run(args: &HammerArgs, out: &mut dyn Write) -> Result<Verdict> {
 
 /// Reads one scenario's options, runs it and judges it.
 fn judged(args: &HammerArgs, name: Option<&str>, interrupt: &Interrupt) -> Result<Report> {
+    let imported = import::words(args)?.map(|found| scenario::over(found, &args.words)).transpose()?;
+    let args = imported.as_ref().unwrap_or(args);
     let file = args
         .data_file
         .as_ref()

@@ -90,10 +90,17 @@ pub fn read(file: &Path, only: &[String], words: &[OsString]) -> Result<Vec<Scen
     let wanted = found.into_iter().filter(|(name, _)| only.is_empty() || only.contains(name));
     let read = wanted.map(|(name, own)| {
         let all = shared.iter().chain(&own).map(OsString::from).chain(words.iter().cloned());
-        let args = parse(all).map_err(|error| anyhow!("--plan {}, scenario {name}: {error}", file.display()))?;
-        Ok(Scenario { name, args })
+        let all: Vec<OsString> = all.collect();
+        let args = parse(all.iter().cloned());
+        let args = args.map_err(|error| anyhow!("--plan {}, scenario {name}: {error}", file.display()))?;
+        Ok(Scenario { name, args: HammerArgs { words: all, ..args } })
     });
     read.collect()
+}
+
+/// The options that `found` gives, with a command line over them.
+pub fn over(found: Vec<OsString>, words: &[OsString]) -> Result<HammerArgs> {
+    Ok(parse(found.into_iter().chain(words.iter().cloned()))?)
 }
 
 fn command() -> Command {

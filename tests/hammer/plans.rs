@@ -1,4 +1,4 @@
-//! Plans: options written down, several scenarios in one run, and values taken from set-up answers.
+//! Plans and imports: options written down, several scenarios in one run, values taken from set-up answers, curl commands.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,7 +15,11 @@ fn planned(plan: &str, more: &[&str]) -> (anyhow::Result<Verdict>, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("hammer.toml");
     fs::write(&file, plan).unwrap();
-    let words: Vec<OsString> = ["--plan".into(), file.into()].into_iter().chain(more.iter().map(OsString::from)).collect();
+    said(["--plan".into(), file.into()].into_iter().chain(more.iter().map(OsString::from)).collect())
+}
+
+/// Runs with these words, as the command line would.
+fn said(words: Vec<OsString>) -> (anyhow::Result<Verdict>, String) {
     let mut args = Line::try_parse_from([OsString::from("hammer")].iter().chain(&words)).unwrap().args;
     args.words = words;
     let mut out = Vec::new();
@@ -81,4 +85,21 @@ fn a_value_from_the_set_up_goes_into_the_requests() {
     assert!(error(&words).contains("--capture id=json:$.PATH"), "{}", error(&words));
     let missing = words.iter().copied().chain(["--capture", "id=json:$.nothing"]).collect::<Vec<_>>();
     assert!(error(&missing).contains("no answer to a --setup request holds it"), "{}", error(&missing));
+}
+
+#[test]
+fn a_curl_command_is_fired_at_its_own_or_at_other_copies() {
+    let copies = copies(Guard::UniqueKey, 2);
+    let curl =
+        |url: &str| format!("curl -s '{url}/redeem' -H 'content-type: application/json' -d '{{\"code\":\"{{{{fresh}}}}\"}}'");
+    let words = |curl: String, more: &[&str]| {
+        let words = ["--curl", curl.as_str(), "-n", "24", "--rounds", "1", "--format", "json"];
+        words.iter().chain(more).map(OsString::from).collect::<Vec<_>>()
+    };
+    let (verdict, json) = said(words(curl(&copies.urls[0]), &[]));
+    assert_eq!(verdict.unwrap(), Verdict::Held, "{json}");
+    let each: Vec<&str> = copies.urls.iter().flat_map(|url| ["--url", url.as_str()]).collect();
+    let (verdict, json) = said(words(curl("http://example.invalid"), &each));
+    assert_eq!(verdict.unwrap(), Verdict::Held, "{json}");
+    assert!(json.contains("\"c4\""), "both copies were fired at: {json}");
 }
