@@ -14,7 +14,7 @@ fn main() -> anyhow::Result<()> {
     let mut args = std::env::args().skip(1);
     let root = args.next().unwrap_or_else(|| ".".to_owned());
     let wanted = args.next();
-    let found = read_tree(Path::new(&root), WalkOptions { follow_links: false })?;
+    let found = read_tree(Path::new(&root), WalkOptions::default())?;
     let mut files = vec![];
     let mut sources = vec![];
     for source in &found.sources {

@@ -9,10 +9,10 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::facts::{Act, FileFacts, Value, facts};
-use crate::faults::{self, Copies, Detected, World};
+use crate::faults::{self, Detected, World};
 use crate::files::{Language, Source, Tree, WalkOptions, read_tree};
 use crate::findings::{Remark, Report, Selection, Stats, Suppressions, settle};
-use crate::program::{self, Flattener, Instances, Schema};
+use crate::program::{self, Copies, Counted, Flattener, Instances, Schema};
 use crate::rules::{Catalogue, FileRole, RuleSet, Rulebook, ScriptKind};
 use crate::syntax::Unit;
 
@@ -31,7 +31,7 @@ pub struct ScanOptions {
     pub ignore: Vec<String>,
     /// Report advice too.
     pub strict: bool,
-    /// How many copies run, where the user says so.
+    /// How many copies run, where the user says so, whatever the tree says.
     pub copies: Option<u32>,
     /// Follow symbolic links.
     pub follow_links: bool,
@@ -58,11 +58,14 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
     let selection = Selection::new(&catalogue, options.select.clone(), options.ignore.clone(), options.strict)?;
 
     progress(Progress { stage: "reading", done: 0, total: 0 });
-    let mut tree = read_tree(&options.root, WalkOptions { follow_links: options.follow_links })?;
+    let mut tree = read_tree(
+        &options.root,
+        WalkOptions { follow_links: options.follow_links, documents: book.deploy.files().map(str::to_owned).collect() },
+    )?;
     // Tests serve nobody.
     let files = tree.sources.len() + tree.documents.len();
     tree.sources.retain(|source| book.reach.role(&source.path, std::iter::empty()) != FileRole::Test);
-    let (parsed, remarks, found) = deep_threads()?.install(|| {
+    let (parsed, remarks, (found, copies)) = deep_threads()?.install(|| {
         let units = parse_all(&tree.sources, progress);
         tree.gaps.extend(units.iter().flat_map(|parsed| parsed.gaps().iter().cloned()));
         let parsed = units.iter().filter_map(Parsed::unit).count();
@@ -88,8 +91,9 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
             bytes: bytes(&tree),
             seconds: started.elapsed().as_secs_f64(),
             suppressed: settled.suppressed,
-            copies: options.copies,
+            copies: options.copies.or(copies.most().map(Counted::at_once)),
         },
+        copies: said_of(&copies),
         findings: settled.findings,
         excerpts: settled.excerpts,
         gaps,
@@ -97,7 +101,7 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
 }
 
 /// Facts, program and detectors: everything between the units and the findings.
-fn find_faults(tree: &Tree, units: Vec<Parsed>, book: Rulebook, catalogue: &Catalogue, copies: Copies) -> Detected {
+fn find_faults(tree: &Tree, units: Vec<Parsed>, book: Rulebook, catalogue: &Catalogue, given: Option<u32>) -> (Detected, Copies) {
     let read: Vec<(&Source, Unit)> =
         tree.sources.iter().zip(units).filter_map(|(source, parsed)| Some((source, parsed.into_unit()?))).collect();
     let (sources, units): (Vec<&Source>, Vec<Unit>) = read.into_iter().unzip();
@@ -112,7 +116,19 @@ fn find_faults(tree: &Tree, units: Vec<Parsed>, book: Rulebook, catalogue: &Cata
         owner_checked: owner_checked(&program),
         pooled_by_transaction: tree.documents.iter().any(|document| pools_by_transaction(&document.text)),
     };
-    faults::detect(&world, &flattener, &sources, catalogue, copies)
+    let running = [program::deployments(&program, &sources, &tree.documents), program::forks(&program, &sources)].concat();
+    let copies = Copies::new(given, running);
+    (faults::detect(&world, &flattener, &sources, catalogue, &copies), copies)
+}
+
+/// How many copies run, in words, with the line that says it.
+fn said_of(copies: &Copies) -> String {
+    match (copies.given, copies.most()) {
+        (Some(1), _) => "1 copy, as given".to_owned(),
+        (Some(given), _) => format!("{given} copies, as given"),
+        (None, Some(most)) => most.to_string(),
+        (None, None) => "no evidence of how many copies run".to_owned(),
+    }
 }
 
 /// Files that hold a script which frees a lock only for its owner.

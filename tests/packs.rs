@@ -86,7 +86,7 @@ struct Fixture {
 
 impl Fixture {
     fn read(root: &Path) -> Fixture {
-        let found = read_tree(root, WalkOptions { follow_links: false }).expect("the fixture can be read");
+        let found = read_tree(root, WalkOptions::default()).expect("the fixture can be read");
         let mut files = vec![];
         let mut sources = vec![];
         for source in found.sources {

@@ -90,6 +90,7 @@ fn sample() -> Report {
         rules,
         excerpts,
         stats: Stats { files: 40, parsed: 38, bytes: 81_920, seconds: 0.25, suppressed: 1, copies: Some(3) },
+        copies: "3 copies: deploy/api.yaml:9".into(),
     }
 }
 

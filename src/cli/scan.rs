@@ -44,7 +44,7 @@ pub struct ScanArgs {
     /// Report advice too: sound patterns with a known limit
     #[arg(long)]
     strict: bool,
-    /// How many copies of the service run, where the tree does not say so
+    /// How many copies of the service run, whatever the deployment files say; with 1, what only a second copy breaks is silent
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     copies: Option<u32>,
     /// Follow symbolic links

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use super::candidate::Candidate;
+use super::copies::weighed;
 use super::inventory::{Item, Sightings};
 use super::reason::Why;
 use super::standing::Standing;
@@ -16,11 +17,8 @@ use super::{
 };
 use crate::facts::{Act, FnRef};
 use crate::files::Source;
-use crate::program::{Flat, FlatEvent, Flattener, Links, Reach, Spot, What, links, roles};
+use crate::program::{Copies, Flat, FlatEvent, Flattener, Links, Reach, Spot, What, links, roles};
 use crate::rules::{Catalogue, FileRole};
-
-/// How many copies the user says there are; `Some(1)` silences the faults that only a second copy makes.
-pub type Copies = Option<u32>;
 
 /// What the detectors say of a tree.
 #[derive(Debug, Default)]
@@ -31,13 +29,14 @@ pub struct Detected {
     pub inventory: Vec<Item>,
 }
 
-/// All faults of a tree, and the inventory they are the bad part of. `sources` are the files by the tree's index.
+/// All faults of a tree, and the inventory they are the bad part of. `sources` are the files by the tree's index. The user's word
+/// that there is one copy silences the faults that only a second copy makes.
 pub fn detect(
     world: &World<'_>,
     flattener: &Flattener<'_>,
     sources: &[&Source],
     catalogue: &Catalogue,
-    copies: Copies,
+    copies: &Copies,
 ) -> Detected {
     let roles = roles(world.tree);
     let functions: Vec<FnRef> = world.tree.all_functions().collect();
@@ -72,24 +71,30 @@ pub fn detect(
         (!candidate.stands && !standing.stands(function, candidate)).then_some(Why::CallersDecide)
     });
     let family = |candidate: &Candidate| catalogue.get(candidate.rule).map_or("", |rule| rule.family.as_str());
-    let found = sift(found, &mut sightings, |_, candidate| {
-        (copies == Some(1) && matches!(family(candidate), "memory" | "job")).then_some(Why::OneCopy)
-    });
+    let copies_of = |rule: &str| catalogue.get(rule).and_then(|rule| rule.copies);
+    let single = copies.one_by_word();
+    let found =
+        sift(found, &mut sightings, |_, candidate| (single && copies_of(candidate.rule).is_some()).then_some(Why::OneCopy));
     let kept = nearest(found.clone());
     for (function, candidate) in &found {
         if let Some((_, kept)) = kept.iter().find(|(_, kept)| same_fault(kept, candidate)) {
             sightings.fault(*function, candidate, kept, family(candidate));
         }
     }
-    let confidence: HashMap<(&str, Spot), Confidence> =
-        kept.iter().map(|(_, kept)| ((kept.rule, kept.primary), admitted(world, sources, kept))).collect();
+    let findings: Vec<((&str, Spot), Finding)> = kept
+        .into_iter()
+        .map(|(function, candidate)| {
+            let admits = admitted(world, sources, &candidate);
+            let (rule, primary) = (candidate.rule, candidate.primary);
+            let found = finding(world, &reach, sources, catalogue, function, candidate);
+            ((rule, primary), weighed(found, admits, copies, copies_of(rule)))
+        })
+        .collect();
+    let confidence: HashMap<(&str, Spot), Confidence> = findings.iter().map(|(key, found)| (*key, found.confidence)).collect();
     let confidence = |rule: &str, at: Spot| confidence.get(&(rule, at)).copied().unwrap_or(Confidence::Low);
     Detected {
         inventory: sightings.items(&reach, &|spot| place(sources, spot), &confidence),
-        findings: kept
-            .into_iter()
-            .map(|(function, candidate)| finding(world, &reach, sources, catalogue, function, candidate))
-            .collect(),
+        findings: findings.into_iter().map(|(_, found)| found).collect(),
     }
 }
 
@@ -200,7 +205,7 @@ fn finding(
     Finding {
         rule: candidate.rule.to_owned(),
         severity,
-        confidence: admitted(world, sources, &candidate),
+        confidence: candidate.confidence,
         message: candidate.message.clone(),
         at: place(candidate.primary),
         trace,
@@ -220,8 +225,8 @@ fn entry_note(kind: &str) -> &'static str {
     }
 }
 
-/// The confidence, one step up where a comment near the place admits the fault.
-fn admitted(world: &World<'_>, sources: &[&Source], candidate: &Candidate) -> Confidence {
+/// Whether a comment near the places of a fault admits it.
+fn admitted(world: &World<'_>, sources: &[&Source], candidate: &Candidate) -> bool {
     let admits = |text: &str| {
         let text = text.to_lowercase();
         [
@@ -247,20 +252,15 @@ fn admitted(world: &World<'_>, sources: &[&Source], candidate: &Candidate) -> Co
         .any(|words| text.contains(words))
     };
     let spot = candidate.primary;
-    let Some(facts) = world.tree.files.get(spot.file as usize) else { return candidate.confidence };
-    let Some(source) = sources.get(spot.file as usize) else { return candidate.confidence };
+    let Some(facts) = world.tree.files.get(spot.file as usize) else { return false };
+    let Some(source) = sources.get(spot.file as usize) else { return false };
     let line = |offset: u32| source.lines.position(offset).0;
-    let near = candidate.trace.iter().map(|(_, at, _)| *at).chain([spot]).filter(|at| at.file == spot.file).any(|at| {
+    candidate.trace.iter().map(|(_, at, _)| *at).chain([spot]).filter(|at| at.file == spot.file).any(|at| {
         facts.unit.comments.iter().any(|comment| {
             let last = line(comment.span.end.saturating_sub(1).max(comment.span.start));
             last <= line(at.span.start) && last + 8 >= line(at.span.start) && admits(&comment.text)
         })
-    });
-    match (candidate.confidence, near) {
-        (Confidence::Low, true) => Confidence::Medium,
-        (Confidence::Medium, true) => Confidence::High,
-        (other, _) => other,
-    }
+    })
 }
 
 fn place(sources: &[&Source], spot: Spot) -> Place {

@@ -2,6 +2,7 @@
 //! They must not know a language or a library.
 
 mod candidate;
+mod copies;
 mod data;
 mod detect;
 mod effects;
@@ -23,7 +24,7 @@ mod tests_of_state;
 mod unleased_job;
 mod view;
 
-pub use detect::{Copies, Detected, detect};
+pub use detect::{Detected, detect};
 pub use finding::{Confidence, Finding, Hop, Place, Role};
 pub use inventory::{Because, Fault, Item, Use};
 pub use reason::Why;

@@ -4,6 +4,7 @@
 mod document;
 mod gap;
 mod language;
+mod pattern;
 mod source;
 mod text;
 mod walk;
@@ -11,5 +12,6 @@ mod walk;
 pub use document::Document;
 pub use gap::{Gap, GapKind};
 pub use language::Language;
+pub use pattern::{glob, name_fits};
 pub use source::{LineIndex, Source, Span};
 pub use walk::{Tree, TreeError, WalkOptions, read_tree};

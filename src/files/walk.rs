@@ -9,7 +9,7 @@ use std::sync::mpsc::{Sender, channel};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use super::text::read_text;
-use super::{Document, Gap, GapKind, Language, Source};
+use super::{Document, Gap, GapKind, Language, Source, name_fits};
 
 /// Directories of other people's or generated code.
 const SKIPPED_DIRECTORIES: &[&str] =
@@ -19,10 +19,12 @@ const SKIPPED_DIRECTORIES: &[&str] =
 const SKIPPED_ENDINGS: &[&str] = &[".min.js", ".min.mjs", ".min.cjs", ".bundle.js"];
 
 /// What is read beside the defaults.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct WalkOptions {
     /// Follow symbolic links; one that leads back to a directory above it becomes a gap.
     pub follow_links: bool,
+    /// Patterns of more files to read as documents (see [`name_fits`]).
+    pub documents: Vec<String>,
 }
 
 /// The readable files of a tree, each list in the order of its paths.
@@ -68,10 +70,11 @@ pub enum TreeError {
 pub fn read_tree(root: &Path, options: WalkOptions) -> Result<Tree, TreeError> {
     check_root(root)?;
     let (sender, receiver) = channel();
+    let options = &options;
     walker(root, options).build_parallel().run(|| {
         let sender = sender.clone();
         Box::new(move |entry| {
-            visit(root, entry, &sender);
+            visit(root, entry, options, &sender);
             WalkState::Continue
         })
     });
@@ -111,7 +114,7 @@ fn check_root(root: &Path) -> Result<(), TreeError> {
 }
 
 /// The same files on every machine: a user's own global ignore file has no say, and a tree without `.git` obeys its `.gitignore`.
-fn walker(root: &Path, options: WalkOptions) -> WalkBuilder {
+fn walker(root: &Path, options: &WalkOptions) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
     builder
         .follow_links(options.follow_links)
@@ -131,9 +134,9 @@ fn is_skipped(entry: &DirEntry) -> bool {
     }
 }
 
-fn visit(root: &Path, entry: Result<DirEntry, ignore::Error>, sender: &Sender<Read>) {
+fn visit(root: &Path, entry: Result<DirEntry, ignore::Error>, options: &WalkOptions, sender: &Sender<Read>) {
     let read = match entry {
-        Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => read_file(root, entry.path()),
+        Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => read_file(root, entry.path(), options),
         Ok(_) => None,
         Err(error) => Some(Read::Gap(gap_of(root, &error))),
     };
@@ -143,13 +146,14 @@ fn visit(root: &Path, entry: Result<DirEntry, ignore::Error>, sender: &Sender<Re
     }
 }
 
-fn read_file(root: &Path, path: &Path) -> Option<Read> {
+fn read_file(root: &Path, path: &Path, options: &WalkOptions) -> Option<Read> {
     let language = path.extension().and_then(|extension| extension.to_str()).and_then(Language::of_extension);
     let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    if language.is_none() && !Document::is_one(&name) {
+    let relative = relative(root, path);
+    let named = || options.documents.iter().any(|pattern| name_fits(&relative, pattern));
+    if language.is_none() && !Document::is_one(&name) && !named() {
         return None;
     }
-    let relative = relative(root, path);
     Some(match read_text(path) {
         Err((kind, message)) => Read::Gap(Gap { path: relative, line: None, kind, message }),
         Ok(text) => match language {
@@ -276,7 +280,7 @@ mod tests {
         assert_eq!(tree.gaps, []);
         std::os::unix::fs::symlink(directory.path(), directory.path().join("a/up")).unwrap();
         assert_eq!(read_tree(directory.path(), WalkOptions::default()).unwrap().gaps, []);
-        let followed = read_tree(directory.path(), WalkOptions { follow_links: true }).unwrap();
+        let followed = read_tree(directory.path(), WalkOptions { follow_links: true, ..WalkOptions::default() }).unwrap();
         assert_eq!(followed.gaps.len(), 1);
         assert_eq!((followed.gaps[0].path.as_str(), followed.gaps[0].kind), ("a/up", GapKind::LinkLoop));
     }

@@ -23,6 +23,8 @@ pub struct Report {
     pub excerpts: Excerpts,
     /// How much was looked at.
     pub stats: Stats,
+    /// How many copies run, in words, with the line that says it; or that nothing says so.
+    pub copies: String,
 }
 
 /// How much a scan looked at.
@@ -38,7 +40,8 @@ pub struct Stats {
     pub seconds: f64,
     /// Findings that an inline comment suppressed.
     pub suppressed: usize,
-    /// How many copies run, as given or found; `None` where nothing says so.
+    /// How many copies run in the same instant, as given or found; at least 2 where only that there are several is known, `None`
+    /// where nothing says so.
     pub copies: Option<u32>,
 }
 

@@ -3,6 +3,7 @@
 
 mod bind;
 mod columns;
+mod deploy;
 mod flat;
 mod flatten;
 mod hand;
@@ -19,6 +20,7 @@ mod store;
 mod tree;
 mod ty;
 
+pub use deploy::{Copies, Counted, Deployment, deployments, forks};
 pub use flat::{Flat, FlatCond, FlatEvent, Look, Presumed, Spot, What};
 pub use flatten::Flattener;
 pub use meaning::{Args, Meant, decorator, meaning};

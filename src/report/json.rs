@@ -29,7 +29,7 @@ struct Document<'r> {
     schema_version: &'static str,
     findings: Vec<JsonFinding<'r>>,
     gaps: &'r [Gap],
-    stats: JsonStats,
+    stats: JsonStats<'r>,
 }
 
 #[derive(Serialize)]
@@ -58,7 +58,7 @@ struct JsonHop<'r> {
 }
 
 #[derive(Serialize)]
-struct JsonStats {
+struct JsonStats<'r> {
     files: usize,
     parsed: usize,
     bytes: u64,
@@ -70,6 +70,7 @@ struct JsonStats {
     suppressed: usize,
     gaps: usize,
     copies: Option<u32>,
+    copies_evidence: &'r str,
 }
 
 impl<'r> JsonFinding<'r> {
@@ -97,8 +98,8 @@ impl<'r> JsonHop<'r> {
     }
 }
 
-impl JsonStats {
-    fn of(report: &Report) -> JsonStats {
+impl<'r> JsonStats<'r> {
+    fn of(report: &'r Report) -> JsonStats<'r> {
         let stats = report.stats;
         JsonStats {
             files: stats.files,
@@ -112,6 +113,7 @@ impl JsonStats {
             suppressed: stats.suppressed,
             gaps: report.gaps.len(),
             copies: stats.copies,
+            copies_evidence: &report.copies,
         }
     }
 }

@@ -136,6 +136,9 @@ fn totals(report: &Report) -> String {
     if stats.suppressed > 0 {
         line.push_str(&format!(", {} suppressed", stats.suppressed));
     }
+    if !report.copies.is_empty() {
+        line.push_str(&format!(", {}", printable(&report.copies)));
+    }
     if let Some(finding) = report.findings.first() {
         line.push_str(&format!("; `lockcheck explain {}` says more", finding.rule));
     }

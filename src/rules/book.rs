@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Idioms, Pack, Packs, ReachRules, RuleError, RuleSet, Verbs};
+use super::{DeployRules, Idioms, Pack, Packs, ReachRules, RuleError, RuleSet, Verbs};
 use crate::files::Language;
 
 /// Everything the engine knows of libraries.
@@ -16,6 +16,8 @@ pub struct Rulebook {
     pub verbs: Verbs,
     /// Which files do not serve requests.
     pub reach: ReachRules,
+    /// Where deployment files say how many copies run.
+    pub deploy: DeployRules,
 }
 
 impl Rulebook {
@@ -27,6 +29,7 @@ impl Rulebook {
             match file.folder() {
                 "common" if file.stem() == "reach" => book.reach = file.parse()?,
                 "common" => book.verbs = file.parse()?,
+                "deploy" => book.deploy.extend(file.parse()?),
                 "redis" | "sql" => book.idioms.extend(file.parse()?),
                 folder => {
                     if let Some(language) = Language::of_name(folder) {

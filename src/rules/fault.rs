@@ -1,5 +1,6 @@
 //! A fault of the catalogue: one file in `rules/faults/`, whose name is the rule's id.
 
+use super::Per;
 use serde::{Deserialize, Serialize};
 
 /// What a double costs.
@@ -38,6 +39,9 @@ pub struct FaultRule {
     pub severity: Severity,
     /// Which family: `memory`, `job`, `lock` or `data`.
     pub family: String,
+    /// What the copies have in common that make it a fault; none where one copy is enough.
+    #[serde(default)]
+    pub copies: Option<Per>,
     /// What goes wrong, for `lockcheck explain` (Markdown).
     pub explain: String,
     /// When it is not a fault.

@@ -3,6 +3,7 @@
 
 mod book;
 mod catalogue;
+mod deploy;
 mod error;
 mod fault;
 mod idioms;
@@ -15,6 +16,7 @@ mod verbs;
 
 pub use book::Rulebook;
 pub use catalogue::{Catalogue, FAMILIES, UnknownRule};
+pub use deploy::{CommandRow, CountKind, CountRow, DeployRules, Keys, Per, UnitRow};
 pub use error::{RuleError, Spot};
 pub use fault::{FaultRule, Severity};
 pub use idioms::{CommandKind, FunctionKind, Idioms, ScriptKind};

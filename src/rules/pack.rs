@@ -225,6 +225,8 @@ pub enum Meaning {
     Singleton,
     /// Registers what a timer runs. `body`, `period`.
     Job,
+    /// Starts more processes of this program. `count`: how many, where it says so.
+    Copies,
     /// Starts a body that runs beside the caller. `body`.
     Spawn,
     /// Waits. `time`.

@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::files::glob;
+
 /// What kind of code a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileRole {
@@ -58,7 +60,7 @@ impl ReachRules {
 }
 
 /// Whether a folder of the path (`tests/`) or its last name (`*.test.*`) fits a pattern.
-fn fits(path: &str, pattern: &str) -> bool {
+pub(super) fn fits(path: &str, pattern: &str) -> bool {
     match pattern.strip_suffix('/') {
         Some(folder) if folder.contains('/') => format!("/{path}").contains(&format!("/{folder}/")),
         Some(folder) => {
@@ -68,20 +70,6 @@ fn fits(path: &str, pattern: &str) -> bool {
         }
         None => path.rsplit('/').next().is_some_and(|name| glob(name, pattern)),
     }
-}
-
-fn glob(name: &str, pattern: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
-    for part in middle {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
 }
 
 #[cfg(test)]

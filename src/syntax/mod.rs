@@ -1,6 +1,7 @@
 //! From text to [`Unit`]: one file at a time, never failing (what cannot be read becomes a gap).
 //! It must not know any library's name.
 
+pub mod data;
 mod javascript;
 mod print;
 mod python;
