@@ -23,6 +23,9 @@ pub const FOUND: u8 = 1;
 /// The work could not be done.
 pub const COULD_NOT_RUN: u8 = 2;
 
+/// The width of a table where there is no terminal, in cells.
+const WIDE: u16 = 160;
+
 const AFTER_HELP: &str = "\
 Exit status: 0 nothing found, 1 findings at or above --fail-on, 2 could not run.
 
@@ -96,6 +99,13 @@ fn print(coloured: bool, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome,
     }
+}
+
+/// How many cells a line of standard output may take: those of the terminal, or what `COLUMNS` says, or enough for a table.
+fn terminal_width() -> u16 {
+    let said = || std::env::var("COLUMNS").ok()?.parse().ok();
+    let terminal = rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col).filter(|width| *width > 0);
+    terminal.or_else(said).unwrap_or(WIDE)
 }
 
 /// Writes a line to standard error; there is nowhere to report that this failed.

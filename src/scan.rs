@@ -75,7 +75,7 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
         (parsed, remarks, found)
     });
     let (suppressions, unclear) = Suppressions::read(remarks, &catalogue);
-    let settled = settle(found.findings, &tree, &selection, &suppressions);
+    let settled = settle(found, &tree, &selection, &suppressions);
 
     let mut gaps = std::mem::take(&mut tree.gaps);
     gaps.extend(unclear);
@@ -95,6 +95,7 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
         },
         copies: said_of(&copies),
         findings: settled.findings,
+        inventory: settled.inventory,
         excerpts: settled.excerpts,
         gaps,
     })

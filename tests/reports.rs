@@ -83,6 +83,7 @@ fn sample() -> Report {
         root: "services/api".into(),
         prefix: "services/api/".into(),
         findings,
+        inventory: vec![],
         gaps: vec![
             gap("app/old.py", None, GapKind::NotUtf8, "is not UTF-8 (byte 4)"),
             gap("app/x.py", Some(3), GapKind::Syntax, "expected an expression"),

@@ -17,7 +17,7 @@ use crate::rules::Severity;
 use crate::scan::{ScanOptions, scan};
 
 use super::progress::Spinner;
-use super::{FOUND, NOTHING_FOUND, RuleDirectories, note, print};
+use super::{FOUND, NOTHING_FOUND, RuleDirectories, note, print, terminal_width};
 
 /// Gaps listed on standard error; the rest are counted.
 const MOST_GAPS: usize = 8;
@@ -30,6 +30,9 @@ pub struct ScanArgs {
     /// How to write the report
     #[arg(long, short, value_name = "FORMAT", default_value = FORMATS[0].name, value_parser = formats())]
     format: String,
+    /// List every lock, guard, counter, limiter, job and shared lock instead, with what it guards and why it is sound or not
+    #[arg(long)]
+    inventory: bool,
     #[command(flatten)]
     rules: RuleDirectories,
     /// Report only these rules; may be given several times, or several with commas between
@@ -78,6 +81,10 @@ impl FailOn {
 /// Scans, prints, and answers with the exit status.
 pub fn run(args: &ScanArgs) -> anyhow::Result<u8> {
     let format = report::format(&args.format).with_context(|| format!("there is no format `{}`", args.format))?;
+    let inventory = match (args.inventory, format.inventory) {
+        (true, None) => anyhow::bail!("there is no inventory in the format `{}`; text and json have one", format.name),
+        (asked, inventory) => inventory.filter(|_| asked),
+    };
     let options = ScanOptions {
         root: args.path.clone(),
         rules: args.rules.rules.clone(),
@@ -91,7 +98,11 @@ pub fn run(args: &ScanArgs) -> anyhow::Result<u8> {
     let report = scan(&options, &|progress| spinner.show(progress))?;
     spinner.clear();
 
-    print(format.coloured, |out| (format.write)(&report, out)).context("cannot write the report")?;
+    let write = |out: &mut dyn Write| match inventory {
+        Some(inventory) => inventory(&report, terminal_width(), out),
+        None => (format.write)(&report, out),
+    };
+    print(format.coloured, write).context("cannot write the report")?;
     summarise(&report, format);
     mention_gaps(&report);
     Ok(if args.fail_on.fails(report.worst()) { FOUND } else { NOTHING_FOUND })

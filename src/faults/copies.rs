@@ -1,7 +1,8 @@
 //! How sure a finding is once it is known whether someone admits it and how many copies run; the hop that says their number.
 
-use super::{Confidence, Finding, Hop, Place, Role};
-use crate::program::Copies;
+use super::inventory::Running;
+use super::{Confidence, Finding, Hop, Kind, Place, Role};
+use crate::program::{Copies, Counted};
 use crate::rules::Per;
 
 /// The finding one step surer where a comment admits it or, where copies with no more than `per` in common make it a fault, several
@@ -13,11 +14,26 @@ pub(super) fn weighed(mut finding: Finding, admitted: bool, copies: &Copies, per
     let single = counted.is_some_and(|counted| counted.is_single());
     finding.confidence = stepped(finding.confidence, i32::from(admitted || several) - i32::from(single));
     if let Some(counted) = counted {
-        let (path, line) = (counted.path.clone(), counted.line);
-        let at = Place { path, line, end_line: line, column: 1, end_column: 1 };
-        finding.trace.push(Hop { at, role: Role::Copies, note: counted.to_string() });
+        finding.trace.push(Hop { at: place(counted), role: Role::Copies, note: counted.to_string() });
     }
     finding
+}
+
+/// How many copies run of something in a file, as far as is known: the user's word, or what the deployment files say.
+pub(super) fn running(copies: &Copies, kind: Kind, path: &str) -> Option<Running> {
+    if let Some(given) = copies.given {
+        let words = if given == 1 { "one copy".to_owned() } else { format!("{given} copies") };
+        return Some(Running { words, at: None });
+    }
+    // Copies on one machine have its disk in common.
+    let per = if kind == Kind::FileLock { Per::Host } else { Per::Process };
+    let counted = copies.of(path, per)?;
+    Some(Running { words: counted.to_string(), at: Some(place(counted)) })
+}
+
+/// Where a number of copies is said.
+fn place(counted: &Counted) -> Place {
+    Place { path: counted.path.clone(), line: counted.line, end_line: counted.line, column: 1, end_column: 1 }
 }
 
 /// So many steps surer, or less sure below zero.
@@ -32,7 +48,7 @@ fn stepped(confidence: Confidence, steps: i32) -> Confidence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{Counted, Deployment};
+    use crate::program::Deployment;
     use crate::rules::Severity;
 
     fn finding() -> Finding {

@@ -6,12 +6,13 @@ use rayon::prelude::*;
 
 use super::candidate::Candidate;
 use super::copies::weighed;
-use super::inventory::{Item, Sightings};
+use super::inventory::Item;
 use super::reason::Why;
+use super::sightings::{Asked, Sightings};
 use super::standing::Standing;
 use super::subject::Judged;
 use super::view::{View, World};
-use super::{Confidence, Finding, Hop, Place, Role};
+use super::{Finding, Hop, Place, Role};
 use super::{
     data, host_lock, limiter, process_counter, process_guard, process_lock, refresh_stampede, shared_lock, unleased_job,
 };
@@ -81,21 +82,16 @@ pub fn detect(
             sightings.fault(*function, candidate, kept, family(candidate));
         }
     }
-    let findings: Vec<((&str, Spot), Finding)> = kept
+    let findings: Vec<Finding> = kept
         .into_iter()
         .map(|(function, candidate)| {
             let admits = admitted(world, sources, &candidate);
-            let (rule, primary) = (candidate.rule, candidate.primary);
-            let found = finding(world, &reach, sources, catalogue, function, candidate);
-            ((rule, primary), weighed(found, admits, copies, copies_of(rule)))
+            let per = copies_of(candidate.rule);
+            weighed(finding(world, &reach, sources, catalogue, function, candidate), admits, copies, per)
         })
         .collect();
-    let confidence: HashMap<(&str, Spot), Confidence> = findings.iter().map(|(key, found)| (*key, found.confidence)).collect();
-    let confidence = |rule: &str, at: Spot| confidence.get(&(rule, at)).copied().unwrap_or(Confidence::Low);
-    Detected {
-        inventory: sightings.items(&reach, &|spot| place(sources, spot), &confidence),
-        findings: findings.into_iter().map(|(_, found)| found).collect(),
-    }
+    let asked = Asked { reach: &reach, place: &|spot| place(sources, spot), findings: &findings, copies };
+    Detected { inventory: sightings.items(&asked), findings }
 }
 
 /// The candidates for which `why` finds no reason to leave them out; of the others the sightings keep the reason.

@@ -1,14 +1,6 @@
-//! The inventory: every subject the detectors judged, with all its uses and what was said of each. It is gathered on the way from
-//! the detectors to the findings, so that the two cannot disagree.
+//! The inventory: every subject the detectors judged, with all its uses and what was said of each.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-use super::candidate::Candidate;
-use super::reason::{Reason, Why};
-use super::subject::{Judged, Kind, Subject};
-use super::{Confidence, Place, Role};
-use crate::facts::FnRef;
-use crate::program::{Reach, Spot};
+use super::{Confidence, Kind, Place, Why};
 
 /// A lock, guard, counter, limiter, session store or job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,8 +11,19 @@ pub struct Item {
     pub name: String,
     /// Where it lives.
     pub at: Place,
+    /// How many copies of it run; `None` where nothing says so.
+    pub copies: Option<Running>,
     /// Its uses, in the order of their places; at least one.
     pub uses: Vec<Use>,
+}
+
+/// How many copies run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Running {
+    /// Their number, in words.
+    pub words: String,
+    /// Where that is said; `None` where the user said it.
+    pub at: Option<Place>,
 }
 
 /// One use of an item: where it is taken, tested, counted or started.
@@ -62,156 +65,44 @@ pub struct Because {
     pub at: Option<Place>,
 }
 
-/// What was seen, on the way to an inventory.
-#[derive(Debug, Default)]
-pub(super) struct Sightings {
-    seen: Vec<Sighting>,
+/// What is said of an item or a use, the worst last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// Several copies do no harm.
+    Sound,
+    /// It could not be followed far enough to tell.
+    Unclear,
+    /// A finding speaks of it.
+    Fault,
 }
 
-#[derive(Debug)]
-struct Sighting {
-    function: FnRef,
-    subject: Subject,
-    told: Told,
-}
-
-#[derive(Debug)]
-enum Told {
-    /// Sound where it was seen.
-    Sound(Vec<Reason>),
-    /// A fault that was left out, and why.
-    LeftOut(Why),
-    /// A fault.
-    Fault(&'static str, Spot),
-}
-
-impl Sightings {
-    /// What was found sound in a function, taken out of what was judged there.
-    pub fn sound(&mut self, function: FnRef, judged: &mut Judged) {
-        let sound = judged.sound.drain(..);
-        self.seen.extend(sound.map(|(subject, reasons)| Sighting { function, subject, told: Told::Sound(reasons) }));
-    }
-
-    /// A fault that was left out.
-    pub fn left_out(&mut self, function: FnRef, candidate: &Candidate, why: Why) {
-        if let Some(subject) = candidate.subject.clone() {
-            self.seen.push(Sighting { function, subject, told: Told::LeftOut(why) });
-        }
-    }
-
-    /// A fault that stands, as the finding of a rule at a place. `family` is that of the rule.
-    pub fn fault(&mut self, function: FnRef, candidate: &Candidate, kept: &Candidate, family: &str) {
-        let Some(subject) = candidate.subject.clone().or_else(|| presumed(candidate, family)) else { return };
-        self.seen.push(Sighting { function, subject, told: Told::Fault(kept.rule, kept.primary) });
-    }
-
-    /// The inventory. `confidence` is that of the finding of a rule at a place.
-    pub fn items(
-        mut self,
-        reach: &Reach,
-        place: &dyn Fn(Spot) -> Place,
-        confidence: &dyn Fn(&str, Spot) -> Confidence,
-    ) -> Vec<Item> {
-        self.meet();
-        type Uses = BTreeMap<Spot, Vec<Sighting>>;
-        let mut items: BTreeMap<(Place, Kind), (String, Uses)> = BTreeMap::new();
-        for sighting in self.seen {
-            let (name, uses) = items.entry((place(sighting.subject.at), sighting.subject.kind)).or_default();
-            if name.is_empty() {
-                name.clone_from(&sighting.subject.name);
-            }
-            uses.entry(sighting.subject.used).or_default().push(sighting);
-        }
-        let used = |(at, sightings): (Spot, Vec<Sighting>)| used(place(at), sightings, reach, place, confidence);
-        items
-            .into_iter()
-            .map(|((at, kind), (name, uses))| Item { kind, name, at, uses: uses.into_iter().map(used).collect() })
-            .collect()
-    }
-
-    /// One use seen as two things is the one that says more: where a fault speaks only of the place, the thing taken there.
-    fn meet(&mut self) {
-        let mut homes: HashMap<(Kind, Spot), (Spot, String)> = HashMap::new();
-        for subject in self.seen.iter().map(|sighting| &sighting.subject).filter(|subject| subject.at != subject.used) {
-            homes.entry((subject.kind, subject.used)).or_insert((subject.at, subject.name.clone()));
-        }
-        for subject in self.seen.iter_mut().map(|sighting| &mut sighting.subject) {
-            if let Some((at, name)) = homes.get(&(subject.kind, subject.used)) {
-                (subject.at, subject.name) = (*at, name.clone());
-            }
+impl Verdict {
+    /// Its name as users see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Sound => "sound",
+            Verdict::Unclear => "unclear",
+            Verdict::Fault => "fault",
         }
     }
 }
 
-/// What a fault is about where its detector does not say: what is taken in its evidence. The data's own faults are about no lock.
-fn presumed(candidate: &Candidate, family: &str) -> Option<Subject> {
-    let kind = match family {
-        "lock" => Kind::SharedLock,
-        "job" => Kind::Job,
-        "memory" => Kind::Lock,
-        _ => return None,
-    };
-    let taken = candidate.trace.iter().find(|(role, _, _)| *role == Role::Acquire).map(|(_, at, _)| *at);
-    let mut subject = Subject::at(kind, taken.unwrap_or(candidate.cause), candidate.distance);
-    subject.work =
-        candidate.trace.iter().filter(|(role, _, _)| *role == Role::Effect).map(|(_, at, note)| (note.clone(), *at)).collect();
-    Some(subject)
+impl Item {
+    /// The worst of its uses.
+    pub fn verdict(&self) -> Verdict {
+        self.uses.iter().map(Use::verdict).max().unwrap_or(Verdict::Sound)
+    }
 }
 
-fn used(
-    at: Place,
-    sightings: Vec<Sighting>,
-    reach: &Reach,
-    place: &dyn Fn(Spot) -> Place,
-    confidence: &dyn Fn(&str, Spot) -> Confidence,
-) -> Use {
-    let telling = telling(&sightings);
-    let mut work: Vec<(String, Place)> = vec![];
-    let mut reached = BTreeSet::new();
-    let mut faults: BTreeMap<(Place, &str), Confidence> = BTreeMap::new();
-    let mut reasons: BTreeSet<Reason> = BTreeSet::new();
-    for sighting in telling {
-        for (what, spot) in &sighting.subject.work {
-            let done = (what.clone(), place(*spot));
-            if !work.contains(&done) {
-                work.push(done);
-            }
-        }
-        reached.extend(reach.entry_kinds(sighting.function));
-        if sighting.subject.kind == Kind::Job {
-            reached.insert("job".to_owned());
-        }
-        match &sighting.told {
-            Told::Fault(rule, primary) => drop(faults.insert((place(*primary), *rule), confidence(rule, *primary))),
-            Told::Sound(found) => reasons.extend(found.iter().cloned()),
-            Told::LeftOut(why) => drop(reasons.insert(Reason::new(*why))),
+impl Use {
+    /// What is said of it.
+    pub fn verdict(&self) -> Verdict {
+        if !self.faults.is_empty() {
+            Verdict::Fault
+        } else if self.sound.iter().any(|because| because.why == Why::Unseen) {
+            Verdict::Unclear
+        } else {
+            Verdict::Sound
         }
     }
-    if !faults.is_empty() {
-        reasons.clear();
-    }
-    // Some work under it decided, some not there: what decides says more.
-    if reasons.len() > 1 {
-        reasons.retain(|reason| reason.why != Why::MemoryOnly);
-    }
-    let faults =
-        faults.into_iter().map(|((at, rule), confidence)| Fault { rule: rule.to_owned(), at, confidence, reported: true });
-    let sound =
-        reasons.into_iter().map(|reason| Because { why: reason.why, words: reason.words(), at: reason.at.map(place) }).collect();
-    Use { at, work, reached: reached.into_iter().collect(), faults: faults.collect(), sound }
-}
-
-/// The sightings of one use that say what holds: its faults; without any, what the nearest function shows; where callers have
-/// decided, what they show.
-fn telling(sightings: &[Sighting]) -> Vec<&Sighting> {
-    let faults: Vec<&Sighting> = sightings.iter().filter(|sighting| matches!(sighting.told, Told::Fault(..))).collect();
-    if !faults.is_empty() {
-        return faults;
-    }
-    let nearest = sightings.iter().map(|sighting| sighting.subject.distance).min().unwrap_or_default();
-    let near = sightings.iter().filter(|sighting| sighting.subject.distance == nearest);
-    let sound: Vec<&Sighting> = sightings.iter().filter(|sighting| matches!(sighting.told, Told::Sound(_))).collect();
-    let near: Vec<&Sighting> = near.collect();
-    let callers_decide = near.iter().all(|sighting| matches!(sighting.told, Told::LeftOut(Why::CallersDecide)));
-    if callers_decide && !sound.is_empty() { sound } else { near }
 }

@@ -28,7 +28,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         } else {
             continue;
         };
-        let subject = Subject::of(kind, event).named(event.bound.as_deref().unwrap_or_default());
+        let subject = Subject::of(kind, event).called(view, event);
         if let Some(why) = sound(view, meant, event) {
             found.sound(subject, vec![Reason::new(why)]);
             continue;

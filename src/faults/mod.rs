@@ -18,6 +18,7 @@ mod refresh_stampede;
 mod regions;
 mod rows;
 mod shared_lock;
+mod sightings;
 mod standing;
 mod subject;
 mod tests_of_state;
@@ -26,7 +27,7 @@ mod view;
 
 pub use detect::{Detected, detect};
 pub use finding::{Confidence, Finding, Hop, Place, Role};
-pub use inventory::{Because, Fault, Item, Use};
+pub use inventory::{Because, Fault, Item, Running, Use, Verdict};
 pub use reason::Why;
 pub use subject::Kind;
 pub use view::World;

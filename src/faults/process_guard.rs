@@ -9,7 +9,7 @@ use super::tests_of_state::{StateChange, StateTest, changes, is_state, tests_gua
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, Place};
+use crate::program::{FlatEvent, Lifetime, Place};
 use crate::rules::Scope;
 use crate::rules::TypeKind;
 
@@ -34,7 +34,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     }
     // Tested and changed, around nothing that others see.
     for test in view.flat.conds.iter().flat_map(|cond| tests_in(view, &cond.value, cond.at)) {
-        if view.lasts(&test.place) && is_state(view, &test.place) && changed_near(view, &changes, &test).is_some() {
+        if listed(view, &test.place) && changed_near(view, &changes, &test).is_some() {
             guard_of(view, &mut guards, test);
         }
     }
@@ -43,6 +43,15 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
             Some(worst) => found.push(worst.about(guard.subject)),
             None => found.sound(guard.subject, guard.reasons),
         }
+    }
+}
+
+/// Whether state that guards nothing is worth a line: a container, or a cell that is seen to last.
+fn listed(view: &View<'_>, place: &Place) -> bool {
+    match view.lifetime(place) {
+        Lifetime::Process { sure: true } => is_state(view, place),
+        Lifetime::Process { sure: false } => view.made(place).kind == TypeKind::State,
+        Lifetime::Call => false,
     }
 }
 

@@ -143,7 +143,7 @@ impl Why {
             Why::LooksUp => "it looks up what is there, and work is done where it is",
             Why::OnlyReported => "the count is reported, and decides nothing",
             Why::HandedOn => "it hands on to a callback that nobody waits for",
-            Why::MemoryOnly => "memory only",
+            Why::MemoryOnly => "nothing that others see is done under it",
             Why::CallersDecide => "every caller holds a lock or has decided",
             Why::NotServed => "only tests, scripts or a command line lead there",
             Why::SaidElsewhere => "another rule speaks of the same work",

@@ -61,9 +61,13 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         let deletes = rest.iter().filter(|other| other.kv.op == CommandKind::Delete).max_by_key(|other| other.index);
         let owner_checked = rest.iter().any(|other| other.kv.script == Some(ScriptKind::ReleaseIfOwner));
         if !is_lock(view, taken, deletes.is_some() || owner_checked) {
+            let claim = subject(view, taken, None);
+            if !claim.work.is_empty() {
+                found.sound(claim, vec![Reason::of(view, Why::Claim, taken.event)]);
+            }
             continue;
         }
-        let (subject, faults) = (subject(view, taken), found.faults.len());
+        let (subject, faults) = (subject(view, taken, rest.last().map(|last| last.index)), found.faults.len());
         expiry(view, taken, &rest, found);
         if let Some(delete) = deletes {
             blind(view, taken, delete, found);
@@ -91,12 +95,13 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     check_then_set(view, &commands, found);
 }
 
-/// A lock under its key, with the work that its answer decides.
-fn subject(view: &View<'_>, taken: &Taken<'_>) -> Subject {
+/// A lock under its key, with the work that its answer decides, or that stands before its `last` use.
+fn subject(view: &View<'_>, taken: &Taken<'_>, last: Option<u32>) -> Subject {
     let key = view.world.tree.settled(&taken.kv.key);
     let name = key.text().or_else(|| view.world.tree.name_of(&view.flat.plain(&taken.kv.key)));
     let work = view.events().filter(|(index, event)| {
-        *index > taken.index && effect(view, event).is_some() && view.decided_by(event).contains(&taken.index)
+        let held = || last.is_some_and(|last| *index < last) || view.decided_by(event).contains(&taken.index);
+        *index > taken.index && event.kv().is_none() && effect(view, event).is_some() && held()
     });
     Subject::of(Kind::SharedLock, taken.event).named(name.unwrap_or_default()).around(view, work.map(|(_, event)| event))
 }
@@ -354,7 +359,7 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
         );
         candidate.hop(Role::Check, read.event, "looked at here");
         candidate.hop(Role::Acquire, set.event, "set here");
-        candidate.subject = Some(subject(view, set));
+        candidate.subject = Some(subject(view, set, None));
         found.push(sure(candidate, set.kv));
     }
 }

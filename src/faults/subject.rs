@@ -89,6 +89,13 @@ impl Subject {
         self
     }
 
+    /// The same, under the name its result is bound to, or else that of what is called.
+    pub fn called(mut self, view: &View<'_>, event: &FlatEvent) -> Subject {
+        let callee = || view.world.tree.name_of(event.call()?.0);
+        self.name = event.bound.as_deref().map(str::to_owned).or_else(callee).unwrap_or_default();
+        self
+    }
+
     /// A lock that is taken.
     pub fn lock(view: &View<'_>, kind: Kind, region: &Region) -> Subject {
         let subject = Subject::of(kind, view.event(region.acquire));

@@ -20,11 +20,15 @@ pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Jud
             .map(|body| functions_in(view.world.tree, &view.flat.plain(body), event.origin.0.file))
             .unwrap_or_default();
         if bodies.is_empty() {
-            found.sound(Subject::of(Kind::Job, event), vec![claimed.clone().unwrap_or(Reason::new(Why::Unseen))]);
+            found.sound(
+                Subject::of(Kind::Job, event).called(view, event),
+                vec![claimed.clone().unwrap_or(Reason::new(Why::Unseen))],
+            );
         }
         for body in bodies {
-            let name = view.world.tree.function(body).map(|function| function.name.clone()).unwrap_or_default();
-            let subject = Subject::of(Kind::Job, event).named(name);
+            let name = view.world.tree.function(body).map_or("", |function| function.name.as_str());
+            let subject = Subject::of(Kind::Job, event).called(view, event);
+            let subject = if name.is_empty() { subject } else { subject.named(name) };
             match &claimed {
                 Some(reason) => found.sound(subject, vec![reason.clone()]),
                 None => scheduled(view, event, &flattener.flat(body), subject, found),
@@ -83,7 +87,7 @@ fn loops(view: &View<'_>, found: &mut Judged) {
         }) else {
             continue;
         };
-        let subject = Subject::of(Kind::Job, start);
+        let subject = Subject::of(Kind::Job, start).called(view, start);
         if gated(view, start) {
             found.sound(subject, vec![Reason::new(Why::RoleSetting)]);
             continue;

@@ -137,6 +137,7 @@ impl<'t> View<'t> {
                 Some(owner) => format!("`{owner}.{}()`", presumed.name),
                 None => format!("`{}()`", presumed.name),
             },
+            What::Kv(kv) if kv.only_new => "a key set only where it is new".to_owned(),
             What::Kv(_) => "write to the shared store".to_owned(),
             What::Meant(meant) => {
                 let name = event

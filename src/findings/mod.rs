@@ -15,7 +15,7 @@ pub use report::{Report, Stats};
 pub use selection::Selection;
 pub use suppression::{Remark, Suppressions};
 
-use crate::faults::Finding;
+use crate::faults::{Detected, Finding, Item};
 use crate::files::Tree;
 
 /// What is left to report.
@@ -25,13 +25,16 @@ pub struct Settled {
     pub findings: Vec<Finding>,
     /// The lines of source they name.
     pub excerpts: Excerpts,
+    /// All that was judged.
+    pub inventory: Vec<Item>,
     /// How many an inline comment suppressed.
     pub suppressed: usize,
 }
 
 /// Settles what the detectors found. Fingerprints are given before anything is left out, so that what else is reported does not
 /// change them.
-pub fn settle(mut found: Vec<Finding>, tree: &Tree, selection: &Selection, suppressions: &Suppressions) -> Settled {
+pub fn settle(found: Detected, tree: &Tree, selection: &Selection, suppressions: &Suppressions) -> Settled {
+    let Detected { findings: mut found, mut inventory } = found;
     order::dedupe(&mut found);
     let excerpts = Excerpts::of(&found, tree);
     fingerprint::fill(&mut found, &excerpts);
@@ -39,7 +42,9 @@ pub fn settle(mut found: Vec<Finding>, tree: &Tree, selection: &Selection, suppr
     let selected = found.len();
     found.retain(|finding| !suppressions.cover(finding));
     order::sort(&mut found);
-    Settled { suppressed: selected - found.len(), excerpts: Excerpts::of(&found, tree), findings: found }
+    let faults = inventory.iter_mut().flat_map(|item| &mut item.uses).flat_map(|used| &mut used.faults);
+    faults.for_each(|fault| fault.reported = found.iter().any(|finding| finding.rule == fault.rule && finding.at == fault.at));
+    Settled { inventory, suppressed: selected - found.len(), excerpts: Excerpts::of(&found, tree), findings: found }
 }
 
 #[cfg(test)]
@@ -52,7 +57,8 @@ mod tests {
     fn a_suppressed_finding_is_counted_and_keeps_its_number_among_equals() {
         let text = "with lock:\nwith lock:\n";
         let tree = Tree { sources: vec![Source::new("a.py", Language::Python, text)], ..Tree::default() };
-        let found = || vec![sample::finding("process-lock", "a.py", 1), sample::finding("process-lock", "a.py", 2)];
+        let findings = || vec![sample::finding("process-lock", "a.py", 1), sample::finding("process-lock", "a.py", 2)];
+        let found = || Detected { findings: findings(), inventory: vec![] };
         let text = "lockcheck: ignore[process-lock] start-up only".to_string();
         let remark = Remark { path: "a.py".into(), line: 1, alone: false, text };
         let (suppressions, _) = Suppressions::read([remark], &Catalogue::builtin().unwrap());

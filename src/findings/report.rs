@@ -1,6 +1,6 @@
 //! [`Report`]: the whole outcome of a scan, from which every format is written without looking anywhere else.
 
-use crate::faults::Finding;
+use crate::faults::{Finding, Item};
 use crate::files::Gap;
 use crate::rules::{FaultRule, Severity};
 
@@ -15,6 +15,8 @@ pub struct Report {
     pub prefix: String,
     /// What was found, worst first.
     pub findings: Vec<Finding>,
+    /// All that was judged, in the order of its places.
+    pub inventory: Vec<Item>,
     /// What the scan could not see, in the order of the paths.
     pub gaps: Vec<Gap>,
     /// The rules that the findings name, in the order of their ids.
