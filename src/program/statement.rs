@@ -34,7 +34,7 @@ pub enum Op {
 }
 
 /// A column with what it is compared with or set to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     /// Its name, lower case, without its table.
     pub name: String,
@@ -70,6 +70,10 @@ pub struct Statement {
     pub wheres: Vec<Column>,
     /// A conflict with a unique key is dealt with (ON CONFLICT, IGNORE, upsert).
     pub conflict: bool,
+    /// What it says of conflicts holds only where a unique key makes one: it looks first and then adds.
+    pub keyed: bool,
+    /// Its conditions are alternatives, one of which is enough.
+    pub either: bool,
     /// It locks the rows it reads.
     pub row_lock: bool,
     /// It gives rows back (RETURNING).
@@ -99,6 +103,8 @@ impl Statement {
             sets: vec![],
             wheres: vec![],
             conflict: false,
+            keyed: false,
+            either: false,
             row_lock: false,
             returning: false,
             counts: false,
