@@ -70,6 +70,11 @@ fn stored_values(view: &View<'_>, found: &mut Judged) {
 
 /// The fault between a read and a write, with its rank: the lower, the more it says.
 fn judge(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<(u8, Candidate)> {
+    // A save compares the version that was read, where the entity has one.
+    let table = write.statement.table.as_ref().or(read.statement.table.as_ref());
+    if write.saves && table.is_some_and(|table| view.world.schema.version(table).is_some()) {
+        return None;
+    }
     // A unique key that refuses the second row leaves one question: who answers for the refusal.
     if write.keyed {
         return check_then_insert(view, read, write).map(|found| (4, found));

@@ -20,6 +20,8 @@ pub struct RowWrite<'v> {
     pub statement: Statement,
     /// A unique key refuses a second one of it.
     pub keyed: bool,
+    /// It writes what changed on loaded entities.
+    pub saves: bool,
 }
 
 /// A read of rows.
@@ -48,6 +50,7 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
     let mut writes: Vec<RowWrite<'v>> = vec![];
     let changed = changes(view);
     for (index, event) in view.events() {
+        let saves = event.meant(Meaning::Flush).is_some() || event.statement().is_some_and(|statement| statement.op == Op::Save);
         let statement = match &event.what {
             What::Statement(statement) if matches!(statement.op, Op::Save) => {
                 let mut whole = (**statement).clone();
@@ -83,7 +86,7 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
         if guarded_here || locked_badly || statement.op != Op::Upsert && decided_apart(view, index, event).is_some() {
             continue;
         }
-        writes.push(RowWrite { index, event, statement, keyed: unique_key(view, event).is_some() });
+        writes.push(RowWrite { index, event, statement, keyed: unique_key(view, event).is_some(), saves });
     }
     writes
 }

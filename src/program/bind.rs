@@ -290,6 +290,8 @@ fn table_name(look: &Look<'_>, value: &Value, file: u32) -> Option<String> {
     }
     let plain = super::flat::plain(look.events, value);
     table_of_ty(look, &look.tree.ty(&plain, file)).or_else(|| match value {
+        // `users::table`: of the table before it.
+        Value::Member(of, name) if look.tree.book.tables.is_ending(name) => look.tree.name_of(of).map(|name| bare(look, &name)),
         Value::Module(_, name) | Value::Global(name) | Value::Member(_, name) => Some(bare(look, name)),
         _ => None,
     })

@@ -154,8 +154,8 @@ pub fn table_key(name: &str) -> String {
     let last = name.trim_matches(['"', '`', '[', ']']).rsplit(['.', ':']).next().unwrap_or(name);
     let mut key: String =
         last.trim_end_matches("()").chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    for (plural, singular) in [("ies", "y"), ("sses", "ss"), ("s", "")] {
-        if key.len() > plural.len() + 1 && key.ends_with(plural) && !key.ends_with("ss") | (plural == "sses") {
+    for (plural, singular) in [("ies", "y"), ("sses", "ss"), ("shes", "sh"), ("ches", "ch"), ("xes", "x"), ("s", "")] {
+        if key.len() > plural.len() + 1 && key.ends_with(plural) && !key.ends_with("ss") {
             key.truncate(key.len() - plural.len());
             key.push_str(singular);
             break;

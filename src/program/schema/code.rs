@@ -92,7 +92,8 @@ impl Schema {
             if let Some((meant, body)) = body {
                 reader.built(meant, body, &mut draft);
             }
-            self.add_draft(reader.tree, draft, bound);
+            let known_as = bound.filter(|_| draft.declared);
+            self.add_draft(reader.tree, draft, known_as);
         }
         named
     }
@@ -148,7 +149,8 @@ impl Schema {
 
     fn add_draft(&mut self, tree: &Tree, draft: Draft, known_as: Option<&str>) {
         let words = &tree.book.tables;
-        let known_as = known_as.map(|name| words.bare(name));
+        // `Model` names every table of its kind, and so none.
+        let known_as = known_as.filter(|name| !words.is_ending(name)).map(|name| words.bare(name));
         let Some(name) = draft.name.as_deref().or(known_as).or(draft.models.first().map(String::as_str)).map(str::to_owned)
         else {
             return;

@@ -8,6 +8,7 @@ mod prisma;
 mod sql;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 pub use code::Declaration;
 
@@ -179,6 +180,18 @@ impl Schema {
         if model != table {
             self.models.entry(model).or_default().insert(table);
         }
+    }
+}
+
+impl fmt::Display for Schema {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, table) in &self.tables {
+            let keys: Vec<String> =
+                table.keys.iter().map(|key| key.columns.join("+") + if key.only.is_empty() { "" } else { "?" }).collect();
+            let version = table.version.as_deref().map_or(String::new(), |name| format!(" version {name}"));
+            writeln!(out, "table {name}{}: {}{version}", if table.declared { "" } else { " (not declared)" }, keys.join(", "))?;
+        }
+        self.models.iter().try_for_each(|(model, tables)| writeln!(out, "model {model}: {tables:?}"))
     }
 }
 

@@ -179,6 +179,7 @@ impl Tree {
         };
         let named = class.bases.iter().find_map(|base| match self.declared_at(base, own, depth + 1) {
             Ty::Instance(base) if base != at => self.base_type(base, depth + 1),
+            Ty::Lib { path, .. } if packs.type_row(&path).is_some() => Some(path),
             Ty::Lib { path, .. } => of_path(&path),
             _ => None,
         });
