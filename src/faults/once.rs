@@ -14,9 +14,11 @@ use crate::program::{Column, ColumnKind, FlatEvent, Key, Op, Statement};
 use crate::rules::Severity;
 
 /// What a unique key says of a row that was looked for and then added.
-enum Backed {
+enum Backed<'v> {
     /// No key refuses the second row.
     Not,
+    /// A key would, were it given all its columns.
+    InPart(&'v Key),
     /// A key refuses it, and the refusal is dealt with.
     Handled,
     /// A key refuses it, and the refusal goes up as an error.
@@ -40,19 +42,21 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     if !asked.is_empty() && !set.is_empty() && !asked.iter().any(|column| set.iter().any(|other| alike(column, other))) {
         return None;
     }
-    let refused = match backed(view, read, write) {
+    let backed = backed(view, read, write);
+    let refused = match &backed {
         Backed::Handled => return None,
         Backed::Unhandled => true,
-        Backed::Not => false,
+        Backed::Not | Backed::InPart(_) => false,
     };
     let row = table(write, read);
     let message = match refused {
         true => format!(
             "{row} is looked for and then added: of two requests at once a unique key refuses the second, which then fails with an error instead of being answered"
         ),
-        false => {
-            format!("{row} is looked for and then added: two requests at once both find nothing and both add it{}", unknown(view))
-        }
+        false => format!(
+            "{row} is looked for and then added: two requests at once both find nothing and both add it{}",
+            doubt(view, &backed)
+        ),
     };
     let mut found = candidate(view, "check-then-insert", read, write, message, "looked for here");
     if let Some(cond) = view.flat.conds.get(guard.cond as usize) {
@@ -62,7 +66,9 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
         found.severity = Some(Severity::Advice);
         return Some(found.at_most(Confidence::Low));
     }
-    Some(found.at_most(sureness(view, write.statement.table.as_deref())))
+    // The model itself may give what the key needs beside.
+    let in_part = matches!(backed, Backed::InPart(_));
+    Some(found.at_most(if in_part { Confidence::Low } else { sureness(view, write.statement.table.as_deref()) }))
 }
 
 /// Calls that look for a row and add it where there is none, on tables of which no key makes that hold.
@@ -97,7 +103,10 @@ pub(super) fn unbacked(view: &View<'_>, statement: &Statement) -> bool {
     let visible = !asked.is_empty() && asked.iter().all(|column| !column.name.is_empty());
     let keys = view.world.schema.keys(table);
     let implied = || names.iter().any(|name| view.world.schema.is_implied(name));
-    visible && !implied() && !keys.iter().any(|key| key.unclear || covered(key, &names) && key.speaks_of(&sets))
+    // A key over more than is looked for: the rest comes from what the model sets by itself (a tenant).
+    let scoped = |key: &Key| names.iter().all(|name| key.columns.iter().any(|column| alike(column, name)));
+    let backs = |key: &&Key| key.unclear || (covered(key, &names) || scoped(key)) && key.speaks_of(&sets);
+    visible && !implied() && !keys.iter().any(backs)
 }
 
 /// What a call that looks and adds looks for.
@@ -106,7 +115,7 @@ fn lookups(statement: &Statement) -> &[Column] {
 }
 
 /// Whether a unique key stands behind the check, and whether its refusal is dealt with.
-fn backed(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Backed {
+fn backed<'v>(view: &View<'v>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Backed<'v> {
     let Some(table) = &write.statement.table else { return Backed::Not };
     let asked: Vec<&str> = (read.statement.wheres.iter())
         .filter(|column| matches!(column.kind, ColumnKind::Equal | ColumnKind::Constant))
@@ -132,8 +141,13 @@ fn backed(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Backed {
     // One of several: each has to have its key.
     let whole = !read.statement.either
         || asked.iter().all(|name| deciding.iter().any(|key| key.columns.iter().any(|column| alike(column, name))));
+    let in_part = || {
+        let over =
+            |key: &&&Key| !asked.is_empty() && asked.iter().all(|name| key.columns.iter().any(|column| alike(column, name)));
+        keys.iter().find(over)
+    };
     match !deciding.is_empty() && whole || implied {
-        false => Backed::Not,
+        false => in_part().filter(|_| deciding.is_empty()).map_or(Backed::Not, |key| Backed::InPart(key)),
         true if handled(view, write.index, write.event) => Backed::Handled,
         true => Backed::Unhandled,
     }
@@ -169,9 +183,12 @@ fn sureness(view: &View<'_>, table: Option<&str>) -> Confidence {
 }
 
 /// Why a key may decide after all.
-fn unknown(view: &View<'_>) -> &'static str {
-    match view.world.schema.is_known() {
-        true => "",
-        false => " (no schema was found in the tree: a unique key that is declared elsewhere may refuse the second)",
+fn doubt(view: &View<'_>, backed: &Backed<'_>) -> String {
+    match backed {
+        Backed::InPart(key) => {
+            format!(" (the unique key over {} needs more than was looked for)", key.columns.join(", "))
+        }
+        _ if view.world.schema.is_known() => String::new(),
+        _ => " (no schema was found in the tree: a unique key that is declared elsewhere may refuse the second)".to_owned(),
     }
 }
