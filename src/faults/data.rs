@@ -170,6 +170,11 @@ fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Ca
     if statement.op != Op::Update || statement.conditional() || !same_table(read, write, view) || write.event.detached {
         return None;
     }
+    // Another row of the same table.
+    let loaded = statement.entity.as_ref().map(|entity| view.flat.depends(entity)).filter(|from| !from.is_empty());
+    if write.saves && loaded.is_some_and(|from| !from.contains(&read.index)) {
+        return None;
+    }
     let (column, _) =
         statement.sets.iter().filter(|column| column.kind != ColumnKind::Relative && !is_stamp(&column.name)).find_map(
             |column| {

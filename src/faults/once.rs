@@ -103,9 +103,9 @@ pub(super) fn unbacked(view: &View<'_>, statement: &Statement) -> bool {
     let visible = !asked.is_empty() && asked.iter().all(|column| !column.name.is_empty());
     let keys = view.world.schema.keys(table);
     let implied = || names.iter().any(|name| view.world.schema.is_implied(name));
-    // A key over more than is looked for: the rest comes from what the model sets by itself (a tenant).
-    let scoped = |key: &Key| names.iter().all(|name| key.columns.iter().any(|column| alike(column, name)));
-    let backs = |key: &&Key| key.unclear || (covered(key, &names) || scoped(key)) && key.speaks_of(&sets);
+    // The rest of a key over more may come from the defaults, or from what the model sets by itself (a tenant).
+    let touches = |key: &Key| key.columns.iter().any(|column| names.iter().any(|name| alike(column, name)));
+    let backs = |key: &&Key| key.unclear || touches(key) && key.speaks_of(&sets);
     visible && !implied() && !keys.iter().any(backs)
 }
 

@@ -304,7 +304,10 @@ fn bare(look: &Look<'_>, name: &str) -> String {
 
 fn table_of_ty(look: &Look<'_>, ty: &Ty) -> Option<String> {
     match ty {
-        Ty::Class(class) | Ty::Instance(class) => look.tree.class(*class).map(|class| bare(look, &class.name)),
+        Ty::Class(class) | Ty::Instance(class) => {
+            let class = look.tree.works_on(*class, 0).unwrap_or(*class);
+            look.tree.class(class).map(|class| bare(look, &class.name))
+        }
         Ty::Lib { path, of, .. } => match of.first() {
             Some(inner) => table_of_ty(look, inner),
             None if path.contains(':') => None,

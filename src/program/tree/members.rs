@@ -188,6 +188,27 @@ impl Tree {
         })
     }
 
+    /// The model that a class's bases say it works on: `extends Repository<Order>`.
+    pub fn works_on(&self, at: ClassRef, depth: u32) -> Option<ClassRef> {
+        let class = self.class(at).filter(|_| depth < DEEPEST)?;
+        let own = FnRef { file: at.file, func: class.parent.0 };
+        // A type of attributes alone is no model.
+        let model = |class: ClassRef| {
+            let marked = self.files.get(class.file as usize).is_some_and(|facts| facts.class_marks.contains_key(&class.class));
+            let entity =
+                || self.base_type(class, depth + 1).is_some_and(|id| self.packs(class.file).kind(&id) == TypeKind::Entity);
+            class != at && (marked || entity())
+        };
+        class.bases.iter().find_map(|base| match self.declared_at(base, own, depth + 1) {
+            Ty::Instance(base) if base != at => self.works_on(base, depth + 1),
+            Ty::Lib { of, .. } => of.iter().find_map(|arg| match arg {
+                Ty::Class(class) | Ty::Instance(class) if model(*class) => Some(*class),
+                _ => None,
+            }),
+            _ => None,
+        })
+    }
+
     /// The path of a library that the callee of a base class's call stands for (`Manager.from_queryset(Own)`).
     fn path_of(&self, call: &Expr, file: u32, depth: u32) -> Option<Arc<str>> {
         let ExprKind::Call(call) = &call.kind else { return None };
