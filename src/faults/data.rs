@@ -171,8 +171,9 @@ fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Ca
         return None;
     }
     // Another row of the same table.
-    let loaded = statement.entity.as_ref().map(|entity| view.flat.depends(entity)).filter(|from| !from.is_empty());
-    if write.saves && loaded.is_some_and(|from| !from.contains(&read.index)) {
+    let linked =
+        |entity: &Value| read.statement.entity.as_ref() == Some(entity) || view.flat.depends(entity).contains(&read.index);
+    if write.saves && statement.entity.as_ref().is_some_and(|entity| !linked(entity)) {
         return None;
     }
     let (column, _) =

@@ -289,6 +289,9 @@ impl<'t> Reader<'t> {
                 self.declared_keys(keys, &option, all, file, depth, &mut draft);
             }
         }
+        if let Some(columns) = meant.part("primary").and_then(|columns| self.columns(columns)) {
+            draft.keys.push(Key { columns, ..Key::default() });
+        }
         if meant.flag("version") {
             draft.version = Some(meant.text("version").unwrap_or_else(|| "version".to_owned()));
         }

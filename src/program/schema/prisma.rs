@@ -24,11 +24,9 @@ impl Schema {
     }
 
     fn add_model(&mut self, model: &str, body: &[&str]) {
-        self.declare(model);
-        if let Some(table) = body.iter().find_map(|line| quoted(argument(line, "@@map")?)) {
-            self.declare(table);
-            self.call_it(model, table);
-        }
+        let table = body.iter().find_map(|line| quoted(argument(line, "@@map")?)).unwrap_or(model);
+        self.declare(table);
+        self.call_it(model, table);
         let fields: Vec<Field> = body.iter().filter(|line| !line.starts_with('@')).filter_map(|line| field(line)).collect();
         let mut keys: Vec<Vec<&str>> = fields
             .iter()
@@ -41,9 +39,9 @@ impl Schema {
         }
         for key in keys {
             // The key by the fields' names, by the columns', and by the relations that stand for them.
-            self.add_key(model, Key::of(key.iter().copied()));
-            self.add_key(model, Key::of(key.iter().map(|name| column_of(&fields, name))));
-            self.add_key(model, Key::of(key.iter().map(|name| relation_of(&fields, name))));
+            self.add_key(table, Key::of(key.iter().copied()));
+            self.add_key(table, Key::of(key.iter().map(|name| column_of(&fields, name))));
+            self.add_key(table, Key::of(key.iter().map(|name| relation_of(&fields, name))));
         }
     }
 }
