@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::facts::{Act, FileFacts, Value, facts};
 use crate::faults::{self, Detected, World};
-use crate::files::{Language, Source, Tree, WalkOptions, read_tree};
+use crate::files::{Source, Tree, WalkOptions, read_tree};
 use crate::findings::{Remark, Report, Selection, Stats, Suppressions, settle};
 use crate::program::{self, Copies, Counted, Flattener, Instances, Schema};
 use crate::rules::{Catalogue, FileRole, RuleSet, Rulebook, ScriptKind};
@@ -112,7 +112,7 @@ fn find_faults(tree: &Tree, units: Vec<Parsed>, book: Rulebook, catalogue: &Cata
     let flattener = Flattener::new(&program);
     let world = World {
         tree: &program,
-        schema: &Schema::read(tree.sources.iter().filter(|source| source.language == Language::Sql)),
+        schema: &Schema::read(tree.sources.iter(), &tree.documents, &program),
         instances: &Instances::new(&program),
         owner_checked: owner_checked(&program),
         pooled_by_transaction: tree.documents.iter().any(|document| pools_by_transaction(&document.text)),

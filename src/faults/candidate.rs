@@ -5,6 +5,7 @@ use super::Role;
 use super::subject::Subject;
 use super::view::View;
 use crate::program::{FlatEvent, Spot};
+use crate::rules::Severity;
 
 /// A fault as a detector sees it.
 #[derive(Debug, Clone)]
@@ -29,6 +30,8 @@ pub struct Candidate {
     pub stands: bool,
     /// In a job's body another rule says it.
     pub outside_jobs: bool,
+    /// Another severity than the rule's.
+    pub severity: Option<Severity>,
     /// The library whose words the cure uses.
     pub library: Option<String>,
     /// What is at fault; none where it is the data's own read and write.
@@ -49,6 +52,7 @@ impl Candidate {
             trace: vec![],
             stands: false,
             outside_jobs: false,
+            severity: None,
             library: None,
             subject: None,
         }

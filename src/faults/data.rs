@@ -3,7 +3,8 @@
 
 use super::candidate::Candidate;
 use super::effects::{decided, effect, row_locked};
-use super::rows::{RowRead, RowWrite, columns_of, compares, computes_from, open_writes, row_reads, same_table, says_exists};
+use super::once::{check_then_insert, unbacked_calls};
+use super::rows::{RowRead, RowWrite, columns_of, compares, computes_from, open_writes, row_reads, same_table};
 use super::subject::Judged;
 use super::view::View;
 use super::{Confidence, Role};
@@ -14,6 +15,7 @@ use crate::syntax::{BinaryOp, ExitKind, Shape};
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     stored_values(view, found);
+    unbacked_calls(view, found);
     let reads = row_reads(view);
     if reads.is_empty() {
         return;
@@ -68,6 +70,15 @@ fn stored_values(view: &View<'_>, found: &mut Judged) {
 
 /// The fault between a read and a write, with its rank: the lower, the more it says.
 fn judge(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<(u8, Candidate)> {
+    // A save compares the version that was read, where the entity has one.
+    let table = write.statement.table.as_ref().or(read.statement.table.as_ref());
+    if write.saves && table.is_some_and(|table| view.world.schema.version(table).is_some()) {
+        return None;
+    }
+    // A unique key that refuses the second row leaves one question: who answers for the refusal.
+    if write.keyed {
+        return check_then_insert(view, read, write).map(|found| (4, found));
+    }
     number_from_max(view, read, write)
         .map(|found| (0, found))
         .or_else(|| lost_update(view, read, write).map(|found| (1, found)))
@@ -76,7 +87,7 @@ fn judge(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<(u
         .or_else(|| check_then_insert(view, read, write).map(|found| (4, found)))
 }
 
-fn candidate(
+pub(super) fn candidate(
     view: &View<'_>,
     rule: &'static str,
     read: &RowRead<'_>,
@@ -92,7 +103,7 @@ fn candidate(
     candidate.at_most(if sure { Confidence::High } else { Confidence::Medium })
 }
 
-fn table(write: &RowWrite<'_>, read: &RowRead<'_>) -> String {
+pub(super) fn table(write: &RowWrite<'_>, read: &RowRead<'_>) -> String {
     match write.statement.table.as_ref().or(read.statement.table.as_ref()) {
         Some(table) => format!("`{table}`"),
         None => "the row".to_owned(),
@@ -157,6 +168,12 @@ fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> 
 fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
     let statement = &write.statement;
     if statement.op != Op::Update || statement.conditional() || !same_table(read, write, view) || write.event.detached {
+        return None;
+    }
+    // Another row of the same table.
+    let linked =
+        |entity: &Value| read.statement.entity.as_ref() == Some(entity) || view.flat.depends(entity).contains(&read.index);
+    if write.saves && statement.entity.as_ref().is_some_and(|entity| !linked(entity)) {
         return None;
     }
     let (column, _) =
@@ -254,35 +271,4 @@ fn is_stamp(name: &str) -> bool {
             | "description"
             | "email"
     )
-}
-
-fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
-    if write.statement.op != Op::Insert || !same_table(read, write, view) {
-        return None;
-    }
-    let guard = write.event.guards.iter().find(|guard| {
-        view.flat
-            .conds
-            .get(guard.cond as usize)
-            .and_then(|cond| says_exists(view, &cond.value, read.index))
-            .is_some_and(|exists| exists != guard.holds)
-    })?;
-    let asked: Vec<&str> = read.statement.wheres.iter().map(|column| column.name.as_str()).collect();
-    let set: Vec<&str> = write.statement.sets.iter().map(|column| column.name.as_str()).collect();
-    if !asked.is_empty()
-        && !set.is_empty()
-        && !asked.iter().any(|column| {
-            set.iter().any(|other| other == column || other.trim_end_matches("id") == column.trim_end_matches("id"))
-        })
-    {
-        return None;
-    }
-    let message =
-        format!("{} is looked for and then added: two requests at once both find nothing and both add it", table(write, read));
-    let mut found = candidate(view, "check-then-insert", read, write, message, "looked for here");
-    if let Some(cond) = view.flat.conds.get(guard.cond as usize) {
-        found.add(Role::Check, cond.at, "decided here".to_owned());
-    }
-    let known = write.statement.table.as_ref().is_some_and(|table| view.world.schema.has(table));
-    Some(found.at_most(if known { Confidence::High } else { Confidence::Medium }))
 }

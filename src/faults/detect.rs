@@ -197,7 +197,7 @@ fn finding(
         .map(str::to_owned)
         .or_else(|| rule.map(|rule| rule.help.clone()))
         .unwrap_or_default();
-    let severity = rule.map_or(crate::rules::Severity::Warning, |rule| rule.severity);
+    let severity = candidate.severity.or(rule.map(|rule| rule.severity)).unwrap_or(crate::rules::Severity::Warning);
     Finding {
         rule: candidate.rule.to_owned(),
         severity,

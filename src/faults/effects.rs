@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use super::once::unbacked;
 use super::reason::{Reason, Why};
 use super::view::View;
 use crate::facts::Value;
-use crate::program::{ColumnKind, FlatEvent, Op, What};
+use crate::program::{ColumnKind, FlatEvent, Key, Op, What};
 use crate::rules::{CommandKind, Meaning, Scope, ScriptKind};
 
 /// How surely an event is shared work.
@@ -87,16 +88,22 @@ pub fn idempotent(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
 
 /// What decides about an effect that all copies see: the write itself, a claim that guards it, or a shared lock.
 pub fn decided(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+    let insert = event.statement().is_some_and(|statement| statement.op == Op::Insert);
+    let refused = if insert { unique_key(view, event) } else { None };
+    refused.or_else(|| decided_apart(view, index, event))
+}
+
+/// The same, whatever unique keys an insert may hit.
+pub fn decided_apart(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
     in_itself(view, event).or_else(|| by_a_claim(view, index, event)).or_else(|| under_a_shared_lock(view, index, event))
 }
 
 fn in_itself(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
     let why = match &event.what {
         What::Statement(statement) => match statement.op {
-            Op::Upsert if !written_back(view, statement) => Why::ConflictHandled,
-            Op::Insert if statement.conflict => Why::ConflictHandled,
+            Op::Upsert if !written_back(view, statement) && !unbacked(view, statement) => Why::ConflictHandled,
+            Op::Insert if statement.conflict && !unbacked(view, statement) => Why::ConflictHandled,
             Op::Insert if statement.subquery => Why::Condition,
-            Op::Insert => return unique_key(view, event),
             Op::Update if statement.conditional() => Why::Condition,
             Op::Update if relative(statement) => Why::Atomic,
             Op::Delete => Why::Idempotent,
@@ -125,10 +132,13 @@ fn relative(statement: &crate::program::Statement) -> bool {
 pub fn unique_key(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
     let statement = event.statement()?;
     let table = statement.table.as_ref()?;
-    let columns: Vec<String> =
-        statement.sets.iter().filter(|column| !fresh(view, &column.value)).map(|column| column.name.clone()).collect();
-    let key = view.world.schema.unique_among(table, &columns)?;
-    Some(Reason::of(view, Why::UniqueKey, event).by(format!("{table}({})", key.join(", "))))
+    let given: Vec<&str> = (statement.sets.iter())
+        .filter(|column| !fresh(view, &column.value) && column.value != Value::Null)
+        .map(|column| column.name.as_str())
+        .collect();
+    let hit = |key: &&Key| key.columns.iter().all(|column| given.contains(&column.as_str())) && key.speaks_of(&statement.sets);
+    let key = view.world.schema.keys(table).into_iter().find(hit)?;
+    Some(Reason::of(view, Why::UniqueKey, event).by(format!("{table}({})", key.columns.join(", "))))
 }
 
 /// Whether a value is new each time (a random id), so that a unique key on it decides nothing.
@@ -140,7 +150,7 @@ pub fn fresh(view: &View<'_>, value: &Value) -> bool {
 pub fn claims(view: &View<'_>, event: &FlatEvent) -> bool {
     match &event.what {
         What::Statement(statement) => match statement.op {
-            Op::Insert => statement.conflict || unique_key(view, event).is_some(),
+            Op::Insert => statement.conflict && !unbacked(view, statement) || unique_key(view, event).is_some(),
             Op::Upsert => statement.returning,
             Op::Update => statement.conditional(),
             Op::Delete => true,

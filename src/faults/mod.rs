@@ -10,6 +10,7 @@ mod finding;
 mod host_lock;
 mod inventory;
 mod limiter;
+mod once;
 mod process_counter;
 mod process_guard;
 mod process_lock;

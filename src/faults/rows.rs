@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::effects::{decided, unique_key};
+use super::effects::{decided_apart, unique_key};
 use super::tests_of_state::{changes, tests_guarding};
 use super::view::View;
 use crate::facts::{Act, Value};
@@ -18,6 +18,10 @@ pub struct RowWrite<'v> {
     pub event: &'v FlatEvent,
     /// The statement; for a session's flush, what it writes.
     pub statement: Statement,
+    /// A unique key refuses a second one of it.
+    pub keyed: bool,
+    /// It writes what changed on loaded entities.
+    pub saves: bool,
 }
 
 /// A read of rows.
@@ -46,6 +50,7 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
     let mut writes: Vec<RowWrite<'v>> = vec![];
     let changed = changes(view);
     for (index, event) in view.events() {
+        let saves = event.meant(Meaning::Flush).is_some() || event.statement().is_some_and(|statement| statement.op == Op::Save);
         let statement = match &event.what {
             What::Statement(statement) if matches!(statement.op, Op::Save) => {
                 let mut whole = (**statement).clone();
@@ -78,14 +83,10 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
                     .any(|test| changed.iter().any(|change| !change.removes && change.place.same(&test.place)));
         let locked_badly =
             view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
-        if guarded_here
-            || locked_badly
-            || statement.op != Op::Upsert && decided(view, index, event).is_some()
-            || unique_key(view, event).is_some()
-        {
+        if guarded_here || locked_badly || statement.op != Op::Upsert && decided_apart(view, index, event).is_some() {
             continue;
         }
-        writes.push(RowWrite { index, event, statement });
+        writes.push(RowWrite { index, event, statement, keyed: unique_key(view, event).is_some(), saves });
     }
     writes
 }
@@ -132,7 +133,7 @@ pub fn same_table(read: &RowRead<'_>, write: &RowWrite<'_>, view: &View<'_>) -> 
         return false;
     }
     match (&read.statement.table, &write.statement.table) {
-        (Some(left), Some(right)) => left == right,
+        (Some(left), Some(right)) => view.world.schema.same(left, right),
         // A saved entity is of the table it was read from.
         _ => {
             write.statement.entity.as_ref().is_some_and(|entity| view.flat.depends(entity).contains(&read.index))

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::columns::{assignments, column, conditions, entity_columns};
+use super::columns::{alternatives, assignments, column, conditions, entity_columns};
 use super::flat::{Look, Presumed, What};
 use super::meaning::{Args, Meant, meaning_on, receiver};
 use super::statement::{ColumnKind, Op, Statement, table_key};
@@ -234,6 +234,7 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
     }
     if let Some(value) = meant.part("where") {
         statement.wheres.extend(conditions(look, value));
+        statement.either |= alternatives(look, value, 0);
     }
     if let Some(value) = meant.part("column") {
         let compared = meant.text("cmp").is_some_and(|cmp| cmp != "=" && cmp != "eq");
@@ -243,7 +244,10 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
                 let name = name.rsplit('.').next().unwrap_or(&name).to_owned();
                 statement.wheres.push(column(&name, kind, meant.part("value").cloned().unwrap_or(Value::Null)));
             }
-            _ => statement.wheres.extend(conditions(look, value)),
+            _ => {
+                statement.wheres.extend(conditions(look, value));
+                statement.either |= alternatives(look, value, 0);
+            }
         }
     }
     if let Some(value) = meant.part("set") {
@@ -270,6 +274,7 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
         statement.only = Some(fields.iter().filter_map(Value::text).map(|name| super::column_key(&name)).collect());
     }
     statement.conflict |= meant.flag("conflict");
+    statement.keyed |= meant.flag("keyed");
     statement.row_lock |= meant.flag("lock");
     statement.returning |= meant.flag("returning");
     statement.counts |= meant.flag("count") || meant.flag("exists");
@@ -285,25 +290,31 @@ fn table_name(look: &Look<'_>, value: &Value, file: u32) -> Option<String> {
     }
     let plain = super::flat::plain(look.events, value);
     table_of_ty(look, &look.tree.ty(&plain, file)).or_else(|| match value {
-        Value::Module(_, name) | Value::Global(name) | Value::Member(_, name) => Some(table_key(name)),
+        // `users::table`: of the table before it.
+        Value::Member(of, name) if look.tree.book.tables.is_ending(name) => look.tree.name_of(of).map(|name| bare(look, &name)),
+        Value::Module(_, name) | Value::Global(name) | Value::Member(_, name) => Some(bare(look, name)),
         _ => None,
     })
 }
 
+/// A name in code as a table's: without what it says of how the table is reached.
+fn bare(look: &Look<'_>, name: &str) -> String {
+    table_key(look.tree.book.tables.bare(name))
+}
+
 fn table_of_ty(look: &Look<'_>, ty: &Ty) -> Option<String> {
     match ty {
-        Ty::Class(class) | Ty::Instance(class) => look.tree.class(*class).map(|class| table_key(&class.name)),
+        Ty::Class(class) | Ty::Instance(class) => {
+            let class = look.tree.works_on(*class, 0).unwrap_or(*class);
+            look.tree.class(class).map(|class| bare(look, &class.name))
+        }
         Ty::Lib { path, of, .. } => match of.first() {
             Some(inner) => table_of_ty(look, inner),
             None if path.contains(':') => None,
-            None => Some(table_key(path.trim_end_matches("()").rsplit('.').next().unwrap_or(path))),
+            None => Some(bare(look, path.trim_end_matches("()").rsplit('.').next().unwrap_or(path))),
         },
         // An ORM's module for one table.
-        Ty::Module(file) => {
-            let path = look.tree.paths.get(*file as usize)?;
-            let stem = path.rsplit('/').next()?.split('.').next()?;
-            (!matches!(stem, "mod" | "lib" | "main")).then(|| table_key(stem))
-        }
+        Ty::Module(file) => look.tree.stem(*file).map(|stem| table_key(&stem)),
         _ => None,
     }
 }

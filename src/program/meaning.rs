@@ -106,6 +106,13 @@ pub fn decorator(tree: &Tree, value: &Value, file: u32) -> Option<Meant> {
     }
 }
 
+/// What rows on `path` say of a declaration without a call of its own: an attribute of a class with its value as the only argument,
+/// a step on a builder that a callback is given.
+pub fn meaning_at(tree: &Tree, path: &str, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
+    let call = Site { tree, receiver, receiver_ty: Ty::Unknown, args };
+    tree.packs(file).rows(path).find(|row| call.holds(row.call)).map(|row| call.meant(row, true, path))
+}
+
 struct Site<'a> {
     tree: &'a Tree,
     receiver: &'a Value,
@@ -184,9 +191,10 @@ impl Site<'_> {
             Pick::Flag(flag) => self.flag_at(flag).map(|_| Value::Bool(true)),
             Pick::After(flag) => self.positional().nth(self.flag_at(flag)? + 1).cloned(),
             Pick::Last => self.positional().last().cloned(),
-            Pick::Rest => Some(Value::List(self.positional().cloned().collect())),
-            Pick::Keywords => {
-                let entries: Vec<_> = self.args.iter().filter_map(|(name, value)| Some((name.clone()?, value.clone()))).collect();
+            Pick::Rest(from) => Some(Value::List(self.positional().skip(*from).cloned().collect())),
+            Pick::Keywords(but) => {
+                let named = self.args.iter().filter_map(|(name, value)| Some((name.clone()?, value.clone())));
+                let entries: Vec<_> = named.filter(|(name, _)| !but.iter().any(|left| **left == **name)).collect();
                 (!entries.is_empty()).then(|| Value::Object(None, entries.into()))
             }
             Pick::Constant(text) => Some(Value::Text(text.as_str().into())),
@@ -194,7 +202,12 @@ impl Site<'_> {
     }
 
     fn flag_at(&self, flag: &str) -> Option<usize> {
-        self.positional().position(|value| matches!(value, Value::Text(text) if text.eq_ignore_ascii_case(flag)))
+        self.positional().position(|value| match value {
+            Value::Text(text) => text.eq_ignore_ascii_case(flag),
+            // A bare word in an attribute.
+            Value::Global(word) => **word == *flag,
+            _ => false,
+        })
     }
 
     fn inside(&self, value: &Value, keys: &[String]) -> Option<Value> {

@@ -26,7 +26,7 @@ pub use flatten::Flattener;
 pub use meaning::{Args, Meant, decorator, meaning};
 pub use place::{Holder, Instances, Lifetime, Made, Place, lifetime, made_of, place_of, unwrapped};
 pub use reach::{Entry, Links, Reach, functions_in, links, roles};
-pub use schema::Schema;
+pub use schema::{Declaration, Key, Schema};
 pub use sql::statements;
 pub use statement::{Column, ColumnKind, Op, Statement, column_key, is_version, table_key};
 pub use store::Kv;

@@ -35,6 +35,13 @@ pub(super) fn parse(text: &str) -> Option<Vec<ast::Statement>> {
     dialects.iter().find_map(|dialect| Parser::parse_sql(*dialect, text).ok())
 }
 
+/// The columns a condition names, without placeholders.
+pub(super) fn conditions(expr: &Expr) -> Vec<Column> {
+    let mut statement = Statement::new(Op::Select);
+    Params { holes: vec![], values: Value::Unknown }.wheres(expr, &mut statement, &mut 0);
+    statement.wheres
+}
+
 /// What can be told of SQL that does not parse.
 fn by_words(text: &str, idioms: &Idioms) -> Option<Statement> {
     let lower = skip_comments(text).to_lowercase();
@@ -232,7 +239,8 @@ impl Params {
 
     fn wheres(&self, expr: &Expr, statement: &mut Statement, next: &mut usize) {
         match expr {
-            Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right } => {
+            Expr::BinaryOp { left, op: op @ (BinaryOperator::And | BinaryOperator::Or), right } => {
+                statement.either |= *op == BinaryOperator::Or;
                 self.wheres(left, statement, next);
                 self.wheres(right, statement, next);
             }

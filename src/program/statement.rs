@@ -34,7 +34,7 @@ pub enum Op {
 }
 
 /// A column with what it is compared with or set to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     /// Its name, lower case, without its table.
     pub name: String,
@@ -70,6 +70,10 @@ pub struct Statement {
     pub wheres: Vec<Column>,
     /// A conflict with a unique key is dealt with (ON CONFLICT, IGNORE, upsert).
     pub conflict: bool,
+    /// What it says of conflicts holds only where a unique key makes one: it looks first and then adds.
+    pub keyed: bool,
+    /// Its conditions are alternatives, one of which is enough.
+    pub either: bool,
     /// It locks the rows it reads.
     pub row_lock: bool,
     /// It gives rows back (RETURNING).
@@ -99,6 +103,8 @@ impl Statement {
             sets: vec![],
             wheres: vec![],
             conflict: false,
+            keyed: false,
+            either: false,
             row_lock: false,
             returning: false,
             counts: false,
@@ -148,8 +154,8 @@ pub fn table_key(name: &str) -> String {
     let last = name.trim_matches(['"', '`', '[', ']']).rsplit(['.', ':']).next().unwrap_or(name);
     let mut key: String =
         last.trim_end_matches("()").chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    for (plural, singular) in [("ies", "y"), ("sses", "ss"), ("s", "")] {
-        if key.len() > plural.len() + 1 && key.ends_with(plural) && !key.ends_with("ss") | (plural == "sses") {
+    for (plural, singular) in [("ies", "y"), ("sses", "ss"), ("shes", "sh"), ("ches", "ch"), ("xes", "x"), ("s", "")] {
+        if key.len() > plural.len() + 1 && key.ends_with(plural) && !key.ends_with("ss") {
             key.truncate(key.len() - plural.len());
             key.push_str(singular);
             break;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{DeployRules, Idioms, Pack, Packs, ReachRules, RuleError, RuleSet, Verbs};
+use super::{DeployRules, Idioms, Pack, Packs, ReachRules, RuleError, RuleSet, TableWords, Verbs};
 use crate::files::Language;
 
 /// Everything the engine knows of libraries.
@@ -18,6 +18,8 @@ pub struct Rulebook {
     pub reach: ReachRules,
     /// Where deployment files say how many copies run.
     pub deploy: DeployRules,
+    /// Conventions of names of tables.
+    pub tables: TableWords,
 }
 
 impl Rulebook {
@@ -28,6 +30,7 @@ impl Rulebook {
         for file in set.files() {
             match file.folder() {
                 "common" if file.stem() == "reach" => book.reach = file.parse()?,
+                "common" if file.stem() == "tables" => book.tables = file.parse()?,
                 "common" => book.verbs = file.parse()?,
                 "deploy" => book.deploy.extend(file.parse()?),
                 "redis" | "sql" => book.idioms.extend(file.parse()?),

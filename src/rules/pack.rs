@@ -241,4 +241,16 @@ pub enum Meaning {
     Calls,
     /// A refresh of credentials: a new one may end the old one.
     Refresh,
+    /// Declares a table or a model of one: a call, a class's decorator or attribute. `name`, `model`, `of` (another declaration),
+    /// `columns`, `keys` and `uniques`, `builds` (a callback) with `builder`, `partly`, and the names of options inside these:
+    /// `option_unique`, `option_primary`, `option_version`, `option_name`, `option_columns`, `option_where`.
+    Table,
+    /// Declares a column, or says more of one: `name`, and the flags `unique`, `primary`, `version`.
+    Column,
+    /// Declares a unique key: `columns`, `table`, `where`, `name`, `step` (says more of one), `drops` (takes one out).
+    Unique,
+    /// Declares a primary key: `columns`, `table`.
+    Primary,
+    /// Names the column that counts versions, which every save compares: `column`.
+    Version,
 }

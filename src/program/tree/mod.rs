@@ -68,6 +68,12 @@ impl Tree {
         found
     }
 
+    /// The name of a file without its endings; `None` where it stands for its folder or for a whole program.
+    pub fn stem(&self, file: u32) -> Option<String> {
+        let stem = self.paths.get(file as usize)?.rsplit('/').next()?.split('.').next()?;
+        (!matches!(stem, "mod" | "lib" | "main")).then(|| stem.to_owned())
+    }
+
     /// The facts of a function.
     pub fn facts(&self, function: FnRef) -> Option<&FnFacts> {
         self.files.get(function.file as usize)?.functions.get(function.func as usize)

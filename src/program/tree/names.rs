@@ -87,7 +87,13 @@ impl Tree {
                     whole => whole,
                 },
                 None => at,
-                Some(name) => self.member_at(&at, name, file, depth),
+                Some(name) => match self.member_at(&at, name, file, depth) {
+                    // A folder of the tree that goes by the name of a library hides what it does not have itself.
+                    Ty::Unknown if !module.starts_with('.') && self.packs(file).knows(module) => {
+                        self.known_path(Ty::lib(format!("{module}.{name}")), file)
+                    }
+                    found => found,
+                },
             };
         }
         let module = module.strip_prefix("node:").unwrap_or(module);

@@ -76,6 +76,12 @@ impl Lowering {
         if let Some(value) = self.object_tokens(braced(mac.tokens.clone()), span, out) {
             return call_expr(callee, vec![Arg { name: None, value }], CallForm::Macro, span);
         }
+        if let Some((name, inner)) = headed(mac.tokens.clone()) {
+            let named = |ident: &Ident| expr(ExprKind::Text(text(ident)), span);
+            let values = [named(&name), expr(ExprKind::List(inner.iter().map(named).collect()), span)];
+            let args = values.into_iter().map(|value| Arg { name: None, value }).collect();
+            return call_expr(callee, args, CallForm::Macro, span);
+        }
         let statements = Block::parse_within.parse2(mac.tokens.clone());
         if let Ok(statements) = statements
             && statements.iter().any(|statement| !matches!(statement, Stmt::Item(_)))
@@ -286,6 +292,24 @@ fn one_expression(part: TokenStream) -> Option<SynExpr> {
 
 fn is_equals(tree: &TokenTree) -> bool {
     matches!(tree, TokenTree::Punct(mark) if mark.as_char() == '=')
+}
+
+/// What heads a declaration that ends the tokens: `name (a, b) { .. -> .. }`, as its name and what stands in the parentheses.
+fn headed(tokens: TokenStream) -> Option<(Ident, Vec<Ident>)> {
+    let trees: Vec<TokenTree> = tokens.into_iter().collect();
+    let [.., TokenTree::Ident(name), TokenTree::Group(inner), TokenTree::Group(body)] = &trees[..] else { return None };
+    let mark = |tree: Option<TokenTree>, wanted| matches!(tree, Some(TokenTree::Punct(mark)) if mark.as_char() == wanted);
+    let mut fields = body.stream().into_iter().skip_while(|tree| !matches!(tree, TokenTree::Ident(_)));
+    let whole = inner.delimiter() == Delimiter::Parenthesis
+        && body.delimiter() == Delimiter::Brace
+        && fields.next().is_some()
+        && mark(fields.next(), '-')
+        && mark(fields.next(), '>');
+    let words = inner.stream().into_iter().filter_map(|tree| match tree {
+        TokenTree::Ident(word) => Some(word),
+        _ => None,
+    });
+    whole.then(|| (name.clone(), words.collect()))
 }
 
 /// The blocks of statements among the tokens.
