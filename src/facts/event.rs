@@ -55,6 +55,8 @@ pub struct FnFacts {
     pub locals: HashMap<Arc<str>, Value>,
     /// Decorators, as values of the module's top level.
     pub decorators: Vec<Mark>,
+    /// It has no body, or an empty one: the signature of an interface's or abstract method.
+    pub is_empty: bool,
 }
 
 /// A condition, and whether it held: what must be so for an event to happen.
@@ -169,6 +171,17 @@ pub enum Act {
         /// With what.
         value: Value,
     },
+}
+
+impl FileFacts {
+    /// Lets go of what the facts say again: the bodies of functions.
+    pub fn slim(&mut self) {
+        self.unit.functions.iter_mut().for_each(|function| function.body = vec![]);
+        for function in &mut self.functions {
+            function.events.shrink_to_fit();
+            function.conds.shrink_to_fit();
+        }
+    }
 }
 
 impl FnFacts {

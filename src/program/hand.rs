@@ -114,12 +114,14 @@ fn residue(event: &FlatEvent, map: &[Value]) -> Value {
 }
 
 fn renumbered(value: &Value, map: &[Value]) -> Value {
-    value
-        .map(&mut |part| match part {
-            Value::Flat(index) => Some(map.get(*index as usize).cloned().unwrap_or_default()),
-            _ => None,
-        })
-        .bounded()
+    renewed(value, map).unwrap_or_else(|| value.clone())
+}
+
+fn renewed(value: &Value, map: &[Value]) -> Option<Value> {
+    value.renewed(&mut |part| match part {
+        Value::Flat(index) => Some(map.get(*index as usize).cloned().unwrap_or_default()),
+        _ => None,
+    })
 }
 
 fn renumber(event: &mut FlatEvent, map: &[Value], end: u32) {
@@ -138,7 +140,7 @@ fn renumber(event: &mut FlatEvent, map: &[Value], end: u32) {
         Act::Exit { value: given, .. } => *given = value(given),
         Act::Test { .. } => {}
     }
-    event.what = event.what.map(&value);
+    event.what = event.what.map(&|value| renewed(value, map));
     event.within = event
         .within
         .iter()

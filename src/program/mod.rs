@@ -24,6 +24,7 @@ pub use deploy::{Copies, Counted, Deployment, deployments, forks};
 pub use flat::{Flat, FlatCond, FlatEvent, Look, Presumed, Spot, What};
 pub use flatten::Flattener;
 pub use meaning::{Args, Meant, decorator, meaning};
+pub use modules::Modules;
 pub use place::{Holder, Instances, Lifetime, Made, Place, lifetime, made_of, place_of, unwrapped};
 pub use reach::{Entry, Links, Reach, functions_in, links, roles};
 pub use schema::{Declaration, Key, Schema};

@@ -21,6 +21,9 @@ pub fn facts(file: u32, unit: Unit) -> FileFacts {
         functions.push(Walker::new(FnRef { file, func: index as u32 }, &unit, &scopes, &mut names).run());
     }
     let declared = declared(file, &unit, &scopes, &mut names, &mut functions);
+    for (function, facts) in unit.functions.iter().zip(&mut functions) {
+        facts.is_empty = function.body.is_empty();
+    }
     let Declared { field_values, class_marks, field_marks } = declared;
     FileFacts { file, unit, functions, field_values, class_marks, field_marks, names }
 }

@@ -160,7 +160,7 @@ impl Writer<'_, '_> {
                 at: event.at,
                 hops: hops.clone().into(),
                 act,
-                what: event.what.map(&|value| subst.value(value, &map, self)),
+                what: event.what.map(&|value| subst.renewed(value, &map, self)),
                 guards: guards.clone(),
                 within: within.clone(),
                 in_loop: event.in_loop.or(around.in_loop),
@@ -290,28 +290,31 @@ impl<'a, 't> Subst<'a, 't> {
 
 impl Subst<'_, '_> {
     fn value(&self, value: &Value, map: &[Option<Value>], writer: &Writer<'_, '_>) -> Value {
-        value
-            .map(&mut |part| match part {
-                Value::Flat(index) => Some(map.get(*index as usize).cloned().flatten().unwrap_or_default()),
-                Value::Param(function, index) if *function == self.target => {
-                    let value = self.argument(*index);
-                    Some(value.unwrap_or_else(|| part.clone()))
-                }
-                Value::This(function) if *function == self.target && !matches!(self.receiver, Value::Unknown) => {
-                    Some(self.receiver.clone())
-                }
-                Value::Captured(function, name) if self.wraps.is_some_and(|(decorator, _)| decorator == *function) => {
-                    let (decorator, wrapped) = self.wraps?;
-                    let known = self.tree.facts(decorator)?.locals.get(name)?;
-                    matches!(known, Value::Param(_, 0)).then_some(Value::Function(wrapped))
-                }
-                Value::Captured(function, name) if *function == self.root => {
-                    let known = self.tree.facts(self.root)?.locals.get(name)?;
-                    (!known.any(&|inner| inner == part)).then(|| writer.known(known))
-                }
-                _ => None,
-            })
-            .bounded()
+        self.renewed(value, map, writer).unwrap_or_else(|| value.clone())
+    }
+
+    /// The value in the caller's terms; `None` where it is the same in both.
+    fn renewed(&self, value: &Value, map: &[Option<Value>], writer: &Writer<'_, '_>) -> Option<Value> {
+        value.renewed(&mut |part| match part {
+            Value::Flat(index) => Some(map.get(*index as usize).cloned().flatten().unwrap_or_default()),
+            Value::Param(function, index) if *function == self.target => {
+                let value = self.argument(*index);
+                Some(value.unwrap_or_else(|| part.clone()))
+            }
+            Value::This(function) if *function == self.target && !matches!(self.receiver, Value::Unknown) => {
+                Some(self.receiver.clone())
+            }
+            Value::Captured(function, name) if self.wraps.is_some_and(|(decorator, _)| decorator == *function) => {
+                let (decorator, wrapped) = self.wraps?;
+                let known = self.tree.facts(decorator)?.locals.get(name)?;
+                matches!(known, Value::Param(_, 0)).then_some(Value::Function(wrapped))
+            }
+            Value::Captured(function, name) if *function == self.root => {
+                let known = self.tree.facts(self.root)?.locals.get(name)?;
+                (!known.any(&|inner| inner == part)).then(|| writer.known(known))
+            }
+            _ => None,
+        })
     }
 
     fn argument(&self, index: u32) -> Option<Value> {

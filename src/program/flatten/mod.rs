@@ -5,6 +5,7 @@ mod inline;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::facts::{Act, Event, FnRef, Guard, Value};
 use crate::program::bind::{Site, bind, chain};
@@ -19,17 +20,21 @@ use crate::syntax::ExitKind;
 const DEEPEST: usize = 8;
 /// A flat function keeps at most this many events; what lies behind is not seen.
 const LONGEST: usize = 800;
+/// Events of handed functions that are kept at a time, about 0.6 kB each: with more, all are forgotten and made anew when
+/// they are asked for, so that memory does not grow with the tree.
+const MOST_KEPT: usize = 150_000;
 
 /// Flat functions, made once each.
 pub struct Flattener<'t> {
     tree: &'t Tree,
     made: Memo<FnRef, Arc<Flat>>,
+    kept: AtomicUsize,
 }
 
 impl<'t> Flattener<'t> {
     /// A flattener over a tree.
     pub fn new(tree: &'t Tree) -> Flattener<'t> {
-        Flattener { tree, made: Memo::new() }
+        Flattener { tree, made: Memo::new(), kept: AtomicUsize::new(0) }
     }
 
     /// A function, written out in full. Made anew for each call: it is large.
@@ -46,12 +51,18 @@ impl<'t> Flattener<'t> {
         flat
     }
 
-    /// What a function shows its callers. Made once.
+    /// What a function shows its callers. Made once, or nearly so.
     fn handed(&self, function: FnRef, stack: &mut Vec<FnRef>) -> Arc<Flat> {
         if let Some(flat) = self.made.get(&function) {
             return flat;
         }
         let flat = Arc::new(hand_over(self.written(function, stack)));
+        // A function without events still takes room.
+        let room = flat.events.len() + 1;
+        if self.kept.fetch_add(room, Ordering::Relaxed) + room > MOST_KEPT {
+            self.kept.store(room, Ordering::Relaxed);
+            self.made.clear();
+        }
         self.made.keep(function, flat.clone());
         flat
     }

@@ -104,7 +104,7 @@ impl Tree {
             class.methods.iter().find(|id| self.function(FnRef { file: at.file, func: id.0 }).is_some_and(|f| f.name == name))
         {
             let method = FnRef { file: at.file, func: method.0 };
-            let abstract_ = self.function(method).is_some_and(|function| function.body.is_empty());
+            let abstract_ = self.facts(method).is_some_and(|facts| facts.is_empty);
             if abstract_ && let Some([only]) = self.implementors.get(&at).map(Vec::as_slice) {
                 return self.class_member(*only, &Ty::Instance(*only), name, depth + 1);
             }
