@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::settings::Setting;
 use super::{Tree, Ty};
 use crate::facts::Value;
 use crate::rules::{CallRow, Meaning, Part, Pick, Row, Selector, Want};
@@ -197,8 +198,21 @@ impl Site<'_> {
                 let entries: Vec<_> = named.filter(|(name, _)| !but.iter().any(|left| **left == **name)).collect();
                 (!entries.is_empty()).then(|| Value::Object(None, entries.into()))
             }
+            Pick::Setting(key) => match self.tree.setting(key, &self.asked_part()) {
+                Setting::Known(scope, _) => Some(Value::Text(scope.name().into())),
+                Setting::Unknown => None,
+            },
             Pick::Constant(text) => Some(Value::Text(text.as_str().into())),
         }
+    }
+
+    /// The part of a setting that the receiver asks for: the key it was taken out under.
+    fn asked_part(&self) -> String {
+        match self.tree.settled(self.receiver) {
+            Value::Index(_, key) => self.tree.settled(&key).text(),
+            _ => None,
+        }
+        .unwrap_or_else(|| "default".to_owned())
     }
 
     fn flag_at(&self, flag: &str) -> Option<usize> {

@@ -7,7 +7,7 @@ use super::flat::{Flat, FlatEvent, Look, What, plain};
 use super::tree::owner_file;
 use super::{ClassRef, Tree, Ty};
 use crate::facts::{Act, FnRef, Value};
-use crate::files::Span;
+use crate::files::{Language, Span};
 use crate::rules::{Meaning, Scope, TypeKind};
 
 /// What holds a piece of state.
@@ -25,6 +25,8 @@ pub enum Holder {
     Param(FnRef, u32),
     /// A property of the global object.
     Global(Arc<str>),
+    /// State that a library keeps, by the id of its type among the language's packs.
+    Library(Language, Arc<str>),
 }
 
 /// A piece of state.
@@ -61,6 +63,17 @@ impl Place {
     }
 }
 
+/// State that a library keeps and every file of the process takes from it.
+fn library_state(tree: &Tree, value: &Value) -> Option<Place> {
+    let file = owner_file(value);
+    match tree.ty(value, file) {
+        Ty::Lib { path, .. } if tree.packs(file).kind(&path) == TypeKind::State => {
+            Some(Place::of(Holder::Library(tree.files.get(file as usize)?.unit.language, path)))
+        }
+        _ => None,
+    }
+}
+
 /// The state behind a value, if it is any.
 pub fn place_of(tree: &Tree, events: &[FlatEvent], value: &Value) -> Option<Place> {
     find(&Look { tree, events }, value, 0)
@@ -74,7 +87,7 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
     match value {
         Value::Module(..) => match tree.definition(value) {
             Value::Module(file, name) => {
-                let known = tree.files.get(file as usize)?.names.get(&name)?;
+                let Some(known) = tree.files.get(file as usize)?.names.get(&name) else { return library_state(tree, value) };
                 // An alias of other state (`const limiter = state.limiter`) is that state.
                 match (&known.value, known.reassigned) {
                     (Value::Module(..) | Value::Member(..), false) if !matches!(&known.value, Value::Module(same, again) if *same == file && *again == name) => {
@@ -84,7 +97,7 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
                     _ => Some(Place::of(Holder::Variable(file, name))),
                 }
             }
-            _ => None,
+            _ => library_state(tree, value),
         },
         Value::Member(base, name) => {
             if let Value::Global(object) = &**base
@@ -173,7 +186,7 @@ fn declaring(tree: &Tree, class: ClassRef, name: &str) -> ClassRef {
 /// How long a piece of state lives.
 pub fn lifetime(tree: &Tree, classes: &Instances, place: &Place) -> Lifetime {
     match &place.holder {
-        Holder::Variable(..) | Holder::Global(_) => Lifetime::Process { sure: true },
+        Holder::Variable(..) | Holder::Global(_) | Holder::Library(..) => Lifetime::Process { sure: true },
         Holder::Field(class, name) => {
             let is_static =
                 tree.class(*class).is_some_and(|class| class.fields.iter().any(|field| field.name == **name && field.is_static));
@@ -347,6 +360,11 @@ pub fn made_of(tree: &Tree, flat: &Flat, place: &Place) -> Made {
         }
         Holder::Param(function, index) => (Value::Param(*function, *index), function.file, None),
         Holder::Global(_) => (Value::Unknown, 0, None),
+        Holder::Library(language, id) => {
+            let row = tree.packs_of(*language).type_row(id);
+            let (kind, scope) = row.map_or((TypeKind::Plain, Scope::Process), |row| (row.is, row.scope));
+            return Made { kind, scope, at: None };
+        }
     };
     let ty = unwrapped(tree, tree.ty(&flat.plain(&value), file), file);
     made_of_ty(tree, &ty, file, at)

@@ -35,6 +35,17 @@ pub struct Library {
     pub fix: BTreeMap<String, String>,
 }
 
+impl Scope {
+    /// Its name in packs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Process => "process",
+            Scope::Host => "host",
+            Scope::Cluster => "cluster",
+        }
+    }
+}
+
 impl Pack {
     /// Says what does not fit together: a `returns` that names no type of the pack.
     pub fn check(&self) -> Result<(), String> {
