@@ -191,9 +191,9 @@ fn finding(
     trace.extend(candidate.trace.iter().map(|(role, spot, note)| Hop { at: place(*spot), role: *role, note: note.clone() }));
     let rule = catalogue.get(candidate.rule);
     let help = candidate
-        .library
-        .as_deref()
-        .and_then(|library| world.tree.packs(candidate.primary.file).fix(library, candidate.rule))
+        .libraries
+        .iter()
+        .find_map(|library| world.tree.packs(candidate.primary.file).fix(library, candidate.rule))
         .map(str::to_owned)
         .or_else(|| rule.map(|rule| rule.help.clone()))
         .unwrap_or_default();

@@ -50,7 +50,6 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         }
         let unresolved = by_setting == Some(Setting::Unknown) || in_memory_by_default(view, meant.part("store"));
         candidate = candidate.at_most(if unresolved { Confidence::Low } else { Confidence::High });
-        candidate.library = Some(meant.library.to_string());
         candidate.stands = true;
         candidate.subject = Some(subject);
         candidate = candidate.at_most(if meant.sure { Confidence::High } else { Confidence::Medium });

@@ -1,5 +1,7 @@
 //! `unleased-job`: every copy starts the same job, and nothing that all copies see claims the run.
 
+use std::sync::Arc;
+
 use super::candidate::Candidate;
 use super::effects::{Sureness, effect, harmless};
 use super::reason::{Reason, Why};
@@ -57,7 +59,7 @@ fn decorated(view: &View<'_>, found: &mut Judged) {
         let subject = Subject::at(Kind::Job, at, 0).named(name);
         match claimed(view, &meant, None) {
             Some(reason) => found.sound(subject, vec![reason]),
-            None => judge(view, at, Work::of(view), subject, found),
+            None => judge(view, at, Work { scheduler: Some(meant.library.clone()), ..Work::of(view) }, subject, found),
         }
     }
 }
@@ -65,7 +67,7 @@ fn decorated(view: &View<'_>, found: &mut Judged) {
 /// A body given to a scheduler.
 fn scheduled(view: &View<'_>, event: &FlatEvent, body: &Flat, subject: Subject, found: &mut Judged) {
     let inner = View::new(view.world, body);
-    judge(&inner, event.at, Work::of(&inner), subject, found);
+    judge(&inner, event.at, Work { scheduler: event.library().cloned(), ..Work::of(&inner) }, subject, found);
 }
 
 /// A task started beside the program that works, waits and works again.
@@ -107,6 +109,8 @@ struct Work<'v> {
     reasons: Vec<Reason>,
     /// The loop that repeats it.
     round: Option<Spot>,
+    /// The library that starts it.
+    scheduler: Option<Arc<str>>,
 }
 
 impl<'v> Work<'v> {
@@ -136,6 +140,7 @@ fn judge(view: &View<'_>, start: Spot, work: Work<'_>, subject: Subject, found: 
     match work.open {
         Some((event, sureness)) => {
             let mut candidate = candidate(view, start, event, &view.describe(event), sureness);
+            candidate.libraries.extend(work.scheduler);
             if let Some(round) = work.round {
                 candidate.add(Role::Check, round, "each round of this loop, in every copy".to_owned());
             }

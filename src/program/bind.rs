@@ -67,7 +67,9 @@ fn sql(look: &Look<'_>, meant: &Meant, file: u32) -> Option<Statement> {
         (Some((text, values)), _) => (look.tree.settled(&text), Some(values)),
         // `sql.raw("...")`, `text("...")`: the text inside.
         (None, Some((_, args))) => match look.meaning(&settled, file) {
-            Some(row) if row.is == Meaning::Build => return Some(chain(look, &settled, file)),
+            Some(row) if row.is == Meaning::Build => {
+                return Some(Statement { library: Some(meant.library.clone()), ..chain(look, &settled, file) });
+            }
             _ => (look.tree.settled(&args.first()?.1), values),
         },
         (None, None) => (settled, values),
@@ -76,6 +78,7 @@ fn sql(look: &Look<'_>, meant: &Meant, file: u32) -> Option<Statement> {
     let weight = |statement: &Statement| (!matches!(statement.op, Op::Begin | Op::Commit | Op::Other), statement.writes());
     let mut best = parsed.into_iter().max_by_key(weight)?;
     best.sure &= meant.sure;
+    best.library = Some(meant.library.clone());
     Some(best)
 }
 
@@ -141,6 +144,7 @@ pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
         statement.table = table_of_ty(look, &meant.receiver_ty);
     }
     statement.sure &= meant.sure;
+    statement.library = Some(meant.library.clone());
     statement
 }
 

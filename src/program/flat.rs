@@ -177,6 +177,16 @@ impl FlatEvent {
         }
     }
 
+    /// The library whose call it is, where a pack knows it.
+    pub fn library(&self) -> Option<&Arc<str>> {
+        match &self.what {
+            What::Meant(meant) => Some(&meant.library),
+            What::Statement(statement) => statement.library.as_ref(),
+            What::Kv(kv) => Some(&kv.library),
+            What::Nothing | What::Presumed(_) => None,
+        }
+    }
+
     /// Callee and arguments of a call.
     pub fn call(&self) -> Option<(&Value, &Args)> {
         match &self.act {

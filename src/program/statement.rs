@@ -1,5 +1,7 @@
 //! [`Statement`]: one form for SQL text, query builders, ORM calls and dirty saves.
 
+use std::sync::Arc;
+
 use crate::facts::Value;
 
 /// What a statement does.
@@ -92,6 +94,8 @@ pub struct Statement {
     pub only: Option<Vec<String>>,
     /// False where the receiver was taken by its looks.
     pub sure: bool,
+    /// The library that runs it, where a pack knows it.
+    pub library: Option<Arc<str>>,
 }
 
 impl Statement {
@@ -114,6 +118,7 @@ impl Statement {
             entity: None,
             only: None,
             sure: true,
+            library: None,
         }
     }
 
