@@ -32,6 +32,10 @@ pub struct Candidate {
     pub outside_jobs: bool,
     /// Another severity than the rule's.
     pub severity: Option<Severity>,
+    /// It is one only where every copy does it when it starts.
+    pub at_start_only: bool,
+    /// It is one only if rows of this table carry a version.
+    pub versioned: Option<String>,
     /// The library whose words the cure uses.
     pub library: Option<String>,
     /// What is at fault; none where it is the data's own read and write.
@@ -53,6 +57,8 @@ impl Candidate {
             stands: false,
             outside_jobs: false,
             severity: None,
+            at_start_only: false,
+            versioned: None,
             library: None,
             subject: None,
         }

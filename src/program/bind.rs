@@ -27,7 +27,7 @@ pub struct Site<'a> {
 pub fn bind(look: &Look<'_>, site: &Site<'_>) -> What {
     let tree = look.tree;
     let callee = super::flat::plain(look.events, site.callee);
-    if let Some(meant) = meaning_on(tree, &callee, &receiver(site.callee), site.args, site.file) {
+    if let Some(meant) = meaning_on(look, &callee, &receiver(site.callee), site.args, site.file) {
         return of_row(look, meant, site);
     }
     let ty = tree.ty(&callee, site.file);
@@ -279,6 +279,9 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
     statement.returning |= meant.flag("returning");
     statement.counts |= meant.flag("count") || meant.flag("exists");
     statement.max |= meant.flag("max");
+    statement.tries |= meant.flag("tries");
+    statement.ordered |= meant.flag("ordered");
+    statement.unheld |= meant.flag("unheld");
     if meant.flag("atomic") {
         statement.subquery = true;
     }

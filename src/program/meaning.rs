@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::flat::{FlatEvent, Look, plain};
 use super::{Tree, Ty};
 use crate::facts::Value;
 use crate::rules::{CallRow, Meaning, Part, Pick, Row, Selector, Want};
@@ -52,7 +53,7 @@ impl Meant {
 
 /// What a call means; `None` when no pack knows it.
 pub fn meaning(tree: &Tree, callee: &Value, args: &Args, file: u32) -> Option<Meant> {
-    meaning_on(tree, callee, &receiver(callee), args, file)
+    meaning_on(&Look { tree, events: &[] }, callee, &receiver(callee), args, file)
 }
 
 /// What a method is called on; a value that is called as a function is its own receiver.
@@ -64,14 +65,15 @@ pub(super) fn receiver(callee: &Value) -> Value {
 }
 
 /// The same, where the parts of the meaning are to speak of `receiver`, not of the callee's own.
-pub fn meaning_on(tree: &Tree, callee: &Value, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
+pub fn meaning_on(look: &Look<'_>, callee: &Value, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
+    let tree = look.tree;
     let ty = tree.ty(callee, file);
     let packs = tree.packs(file);
     let (receiver_ty, method) = match callee {
         Value::Member(of, name) => (tree.ty(of, file), Some(name.clone())),
         _ => (Ty::Unknown, None),
     };
-    let call = Site { tree, receiver, receiver_ty, args };
+    let call = Site { tree, events: look.events, receiver, receiver_ty, args };
     if let Ty::Lib { path, sure, .. } = &ty {
         for row in packs.rows(path).chain(packs.rows(&format!("{path}()"))) {
             if call.holds(row.call) {
@@ -115,6 +117,7 @@ pub fn meaning_at(tree: &Tree, path: &str, receiver: &Value, args: &Args, file: 
 
 struct Site<'a> {
     tree: &'a Tree,
+    events: &'a [FlatEvent],
     receiver: &'a Value,
     receiver_ty: Ty,
     args: &'a Args,
@@ -137,9 +140,10 @@ impl Site<'_> {
 
     fn is_text(&self, found: Option<&Value>, text: &str) -> bool {
         match found {
+            Some(Value::Bool(truth)) => text.parse::<bool>() == Ok(*truth),
             Some(Value::Number(number)) => text.parse::<f64>().is_ok_and(|wanted| wanted == *number),
             Some(value) => {
-                value.text().or_else(|| self.tree.name_of(value)).is_some_and(|known| known.eq_ignore_ascii_case(text))
+                value.text().or_else(|| self.tree.name_of(&plain(self.events, value))).is_some_and(|known| known.eq_ignore_ascii_case(text))
             }
             None => false,
         }
