@@ -14,8 +14,8 @@ use super::subject::Judged;
 use super::view::{View, World};
 use super::{Finding, Hop, Place, Role};
 use super::{
-    data, early_release, host_lock, limiter, migration, process_counter, process_guard, process_lock, refresh_stampede, shared_lock,
-    stale_read, transaction_held, unleased_job, version, wrong_row,
+    data, early_release, host_lock, limiter, migration, process_counter, process_guard, process_lock, refresh_stampede,
+    shared_lock, stale_read, transaction_held, unleased_job, version, wrong_row,
 };
 use crate::facts::{Act, FnRef};
 use crate::files::Source;

@@ -135,9 +135,9 @@ fn goes_back_locked(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
         _ => false,
     };
     let Some(connection) = receiver.into_iter().chain(args.iter().map(|(_, value)| value)).find(from_pool) else { return false };
-    let unlocked = view.events().any(|(at, other)| {
-        at > index && other.statement().is_some_and(|statement| statement.op == Op::SessionUnlock)
-    });
+    let unlocked = view
+        .events()
+        .any(|(at, other)| at > index && other.statement().is_some_and(|statement| statement.op == Op::SessionUnlock));
     !unlocked && !handed_on(view, connection)
 }
 
@@ -150,7 +150,8 @@ fn handed_on(view: &View<'_>, connection: &Value) -> bool {
             Act::Call { callee, args, .. } => {
                 let closes = matches!(callee, Value::Member(of, _) if **of == *connection)
                     && args.iter().any(|(_, value)| *value == Value::Bool(true));
-                let given = args.iter().any(|(_, value)| carries(value)) && matches!(event.what, What::Nothing | What::Presumed(_));
+                let given =
+                    args.iter().any(|(_, value)| carries(value)) && matches!(event.what, What::Nothing | What::Presumed(_));
                 closes || given && !event.inlined
             }
             _ => false,

@@ -84,7 +84,8 @@ fn set_apart(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
     let locked = || {
         holds(view).iter().any(|hold| hold.reach != Reach::Process && hold.holds(view, index, event))
             || view.events().take_while(|(at, _)| *at < index).any(|(_, earlier)| {
-                let locks = earlier.statement().is_some_and(|statement| matches!(statement.op, Op::SessionLock | Op::TransactionLock));
+                let locks =
+                    earlier.statement().is_some_and(|statement| matches!(statement.op, Op::SessionLock | Op::TransactionLock));
                 locks && on_the_way(earlier, event)
             })
     };

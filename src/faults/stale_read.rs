@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::data::{judge, marked};
-use super::effects::{Sureness, effect, unique_key, idempotent, in_itself, reads};
+use super::effects::{Sureness, effect, idempotent, in_itself, reads, unique_key};
 use super::holds::{Hold, Reach, holds};
 use super::rows::{RowRead, RowWrite, columns_of, row_reads, row_writes};
 use super::view::View;
@@ -23,7 +23,8 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
             .filter(|write| in_itself(view, write.event).is_none() && unique_key(view, write.event).is_none())
             .find_map(|write| {
                 let stale = stale_of(view, &holds, hold, &reads, (write.index, write.event), Some(write));
-                let read = stale.into_iter().find(|read| judge(view, read, write).is_some() || marked(view, read, write).is_some())?;
+                let read =
+                    stale.into_iter().find(|read| judge(view, read, write).is_some() || marked(view, read, write).is_some())?;
                 Some((read, write.event))
             })
             .or_else(|| stale_effect(view, &holds, hold, &reads));
@@ -102,9 +103,8 @@ fn decided_under(view: &View<'_>, hold: &Hold, work: &FlatEvent, write: Option<&
         view.cond_depends(guard.cond).contains(&hold.taken)
             && view.flat.conds.get(guard.cond as usize).is_some_and(|cond| !columns_of(view, &cond.value, hold.taken).is_empty())
     });
-    let computed = write.is_some_and(|write| {
-        write.statement.sets.iter().any(|column| view.flat.depends(&column.value).contains(&hold.taken))
-    });
+    let computed = write
+        .is_some_and(|write| write.statement.sets.iter().any(|column| view.flat.depends(&column.value).contains(&hold.taken)));
     asked || computed
 }
 

@@ -20,7 +20,14 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
     }
     for transaction in transactions(view) {
         let inside = |index: u32, event: &FlatEvent| transaction.holds(view, index, event);
-        let first = waits.iter().find(|(index, event, _)| inside(*index, event) && works(view, &inside) && !skips(view, &inside));
+        // What lies in one callee with its transaction is that function's own to say: it sees all of it.
+        let elsewhere = |event: &FlatEvent| {
+            let own = transaction.hops.first();
+            own.is_some() && own == event.hops.first()
+        };
+        let first = waits.iter().find(|(index, event, _)| {
+            inside(*index, event) && !elsewhere(event) && works(view, &inside) && !skips(view, &inside)
+        });
         if let Some((_, event, wait)) = first {
             found.push(in_transaction(view, &transaction, event, wait));
         }
@@ -99,7 +106,8 @@ fn row_lock<'v>(view: &View<'v>, index: u32, event: &FlatEvent) -> Option<(u32, 
     let committed = |from: u32, to: u32| view.events().any(|(at, other)| at > from && at < to && commits(other));
     let last = view.flat.events.len() as u32;
     view.events().take_while(|(at, _)| *at < index).find(|(at, earlier)| {
-        let locks = earlier.statement().is_some_and(|statement| statement.row_lock && !statement.tries && statement.op == Op::Select);
+        let locks =
+            earlier.statement().is_some_and(|statement| statement.row_lock && !statement.tries && statement.op == Op::Select);
         locks && on_the_way(earlier, event) && !earlier.detached && !committed(*at, index) && committed(index, last)
     })
 }

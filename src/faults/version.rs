@@ -22,10 +22,14 @@ pub(super) fn detect(view: &View<'_>, judged: &mut Judged) {
     let found = &mut judged.faults;
     for write in &writes {
         let Some(table) = table_of(view, write) else { continue };
-        if found.iter().any(|candidate| candidate.rule == RULE && candidate.work == write.event.at) || !bypasses(view, write, &table) {
+        if found.iter().any(|candidate| candidate.rule == RULE && candidate.work == write.event.at)
+            || !bypasses(view, write, &table)
+        {
             continue;
         }
-        let message = format!("rows of `{table}` carry a version that other writes compare, but this one neither compares nor raises it: it erases what others changed, and they do not notice");
+        let message = format!(
+            "rows of `{table}` carry a version that other writes compare, but this one neither compares nor raises it: it erases what others changed, and they do not notice"
+        );
         let mut candidate = Candidate::new(view, RULE, write.event, write.event, message);
         candidate.hop(Role::Effect, write.event, view.describe(write.event));
         candidate.stands = true;

@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::data::judge;
-use super::effects::{unique_key, in_itself};
+use super::effects::{in_itself, unique_key};
 use super::holds::{Hold, holds};
 use super::rows::{RowRead, RowWrite, computes_from, row_reads, row_writes, same_table};
 use super::transactions::{Transaction, transactions};
@@ -27,7 +27,10 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
             "the lock is taken on a connection of the pool outside of a transaction: it is gone as soon as the statement ends"
         } else if only_built(read) {
             continue;
-        } else if read.statement.unheld && kind_of_runner(view, read.event) != Some(TypeKind::Connection) && !transactions.iter().any(|open| open.holds(view, read.index, read.event)) {
+        } else if read.statement.unheld
+            && kind_of_runner(view, read.event) != Some(TypeKind::Connection)
+            && !transactions.iter().any(|open| open.holds(view, read.index, read.event))
+        {
             "the lock is asked for outside of a transaction: it is gone as soon as the statement ends, or never taken"
         } else {
             found.extend(rows_that_move(view, read, &holds, &writes));
@@ -81,7 +84,9 @@ fn kind_of_runner(view: &View<'_>, event: &FlatEvent) -> Option<TypeKind> {
             Value::Member(of, _) => &**of,
             other => other,
         };
-        kinds.extend(std::iter::once(receiver).chain(args.iter().map(|(_, value)| value)).filter_map(|value| kind(view, at, value)));
+        kinds.extend(
+            std::iter::once(receiver).chain(args.iter().map(|(_, value)| value)).filter_map(|value| kind(view, at, value)),
+        );
         match receiver {
             Value::Flat(index) => at = view.event(*index),
             _ => break,
@@ -145,7 +150,8 @@ fn next_of(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
 
 /// Whether how many rows there are, or that there is none, leads to adding one.
 fn decided_by(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
-    judge(view, read, write).is_some_and(|(_, found)| matches!(found.rule, "check-then-insert" | "check-then-act" | "number-from-max"))
+    judge(view, read, write)
+        .is_some_and(|(_, found)| matches!(found.rule, "check-then-insert" | "check-then-act" | "number-from-max"))
 }
 
 /// Whether another lock is held over both the read and the write: of something else, or of a parent's row.

@@ -142,9 +142,10 @@ impl Site<'_> {
         match found {
             Some(Value::Bool(truth)) => text.parse::<bool>() == Ok(*truth),
             Some(Value::Number(number)) => text.parse::<f64>().is_ok_and(|wanted| wanted == *number),
-            Some(value) => {
-                value.text().or_else(|| self.tree.name_of(&plain(self.events, value))).is_some_and(|known| known.eq_ignore_ascii_case(text))
-            }
+            Some(value) => value
+                .text()
+                .or_else(|| self.tree.name_of(&plain(self.events, value)))
+                .is_some_and(|known| known.eq_ignore_ascii_case(text)),
             None => false,
         }
     }
