@@ -34,6 +34,8 @@ pub struct Candidate {
     pub severity: Option<Severity>,
     /// It is one only where every copy does it when it starts.
     pub at_start_only: bool,
+    /// It is one only in a function that is entered from outside.
+    pub entries_only: bool,
     /// It is one only if rows of this table carry a version.
     pub versioned: Option<String>,
     /// The library whose words the cure uses.
@@ -58,6 +60,7 @@ impl Candidate {
             outside_jobs: false,
             severity: None,
             at_start_only: false,
+            entries_only: false,
             versioned: None,
             library: None,
             subject: None,

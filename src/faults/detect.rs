@@ -66,7 +66,10 @@ pub fn detect(
     version::confirm(world, &compared, &mut found);
     let starts = |function: FnRef| reach.way_in(function).is_some_and(|(entry, _)| entry.kind == "startup");
     let found = sift(found, &mut sightings, |function, candidate| {
-        (candidate.at_start_only && !starts(function)).then_some(Why::NotServed)
+        if candidate.at_start_only && !starts(function) {
+            return Some(Why::NotServed);
+        }
+        (candidate.entries_only && reach.entry(function).is_none()).then_some(Why::CallersDecide)
     });
     let seeded: HashSet<Spot> =
         found.iter().filter(|(_, candidate)| candidate.rule == migration::RULE).map(|(_, candidate)| candidate.work).collect();

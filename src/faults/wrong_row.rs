@@ -21,16 +21,17 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
     let holds = holds(view);
     let writes = row_writes(view);
     for read in &reads {
-        let message = if never_runs(view, read) {
+        let alone = || !transactions.iter().any(|open| open.holds(view, read.index, read.event));
+        let given_none = read.statement.unheld && kind_of_runner(view, read.event) != Some(TypeKind::Connection);
+        let unseen = read.statement.implicit && read.event.hops.is_empty();
+        let never = never_runs(view, read);
+        let message = if never {
             "the query that would lock the rows is built and never run: nothing is locked"
         } else if on_a_pool(view, &transactions, read) {
             "the lock is taken on a connection of the pool outside of a transaction: it is gone as soon as the statement ends"
         } else if only_built(read) {
             continue;
-        } else if read.statement.unheld
-            && kind_of_runner(view, read.event) != Some(TypeKind::Connection)
-            && !transactions.iter().any(|open| open.holds(view, read.index, read.event))
-        {
+        } else if (given_none || unseen) && alone() {
             "the lock is asked for outside of a transaction: it is gone as soon as the statement ends, or never taken"
         } else {
             found.extend(rows_that_move(view, read, &holds, &writes));
@@ -38,6 +39,8 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         };
         let mut candidate = Candidate::new(view, "lock-wrong-row", read.event, read.event, message.to_owned());
         candidate.hop(Role::Acquire, read.event, "meant to lock the row");
+        // Whoever calls it may have opened the transaction.
+        candidate.entries_only = unseen && !given_none && !never;
         found.push(candidate.at_most(if read.statement.sure { Confidence::High } else { Confidence::Medium }));
     }
 }

@@ -177,7 +177,7 @@ fn below(look: &Look<'_>, value: &Value, file: u32, mut statement: Statement) ->
             && let Some(What::Statement(begun)) = look.events.get(*index as usize).map(|event| &event.what)
             && begun.op == Op::Select
         {
-            statement = (**begun).clone();
+            statement = Statement { built: false, ..(**begun).clone() };
             break;
         }
         let Some((callee, args)) = look.call(&at_value) else { break };
@@ -282,6 +282,7 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
     statement.tries |= meant.flag("tries");
     statement.ordered |= meant.flag("ordered");
     statement.unheld |= meant.flag("unheld");
+    statement.implicit |= meant.flag("implicit");
     if meant.flag("atomic") {
         statement.subquery = true;
     }

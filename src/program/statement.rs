@@ -88,6 +88,8 @@ pub struct Statement {
     pub ordered: bool,
     /// The lock it asks for lasts only inside a transaction, and it is given none.
     pub unheld: bool,
+    /// The lock it asks for lasts only inside a transaction, which goes along unseen.
+    pub implicit: bool,
     /// A builder's steps, and nothing in sight that runs them.
     pub built: bool,
     /// Its condition is decided by another read inside it (`NOT EXISTS (select ...)`).
@@ -118,6 +120,7 @@ impl Statement {
             tries: false,
             ordered: false,
             unheld: false,
+            implicit: false,
             built: false,
             subquery: false,
             entity: None,
