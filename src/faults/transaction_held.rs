@@ -108,7 +108,8 @@ fn row_lock<'v>(view: &View<'v>, index: u32, event: &FlatEvent) -> Option<(u32, 
     view.events().take_while(|(at, _)| *at < index).find(|(at, earlier)| {
         let locks =
             earlier.statement().is_some_and(|statement| statement.row_lock && !statement.tries && statement.op == Op::Select);
-        locks && on_the_way(earlier, event) && !earlier.detached && !committed(*at, index) && committed(index, last)
+        let elsewhere = !earlier.hops.is_empty() && earlier.hops.first() == event.hops.first();
+        locks && !elsewhere && on_the_way(earlier, event) && !earlier.detached && !committed(*at, index) && committed(index, last)
     })
 }
 
