@@ -23,9 +23,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     let mut best: Vec<(u32, u8, Candidate)> = vec![];
     for write in open_writes(view) {
         for read in reads.iter().filter(|read| read.index < write.index) {
-            if row_locked(view, write.index, write.event).is_some()
-                || read.statement.row_lock
-            {
+            if row_locked(view, write.index, write.event).is_some() || read.statement.row_lock {
                 continue;
             }
             let Some((rank, candidate)) = judge(view, read, &write) else { continue };

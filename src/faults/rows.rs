@@ -58,9 +58,7 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
                     .any(|test| changed.iter().any(|change| !change.removes && change.place.same(&test.place)));
         let locked_badly =
             view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
-        !(guarded_here
-            || locked_badly
-            || write.statement.op != Op::Upsert && decided_apart(view, index, event).is_some())
+        !(guarded_here || locked_badly || write.statement.op != Op::Upsert && decided_apart(view, index, event).is_some())
     });
     writes
 }
