@@ -37,6 +37,12 @@ pub struct Candidate {
     /// The libraries in evidence: the cure is told in the words of the first that has any. The work's comes first, because
     /// the write itself is the simplest place to decide.
     pub libraries: Vec<Arc<str>>,
+    /// It is one only where every copy does it when it starts.
+    pub at_start_only: bool,
+    /// It is one only in a function that is entered from outside.
+    pub entries_only: bool,
+    /// It is one only if rows of this table carry a version.
+    pub versioned: Option<String>,
     /// What is at fault; none where it is the data's own read and write.
     pub subject: Option<Subject>,
 }
@@ -57,6 +63,10 @@ impl Candidate {
             outside_jobs: false,
             severity: None,
             libraries: work.library().into_iter().chain(cause.library()).cloned().collect(),
+            at_start_only: false,
+            entries_only: false,
+            versioned: None,
+
             subject: None,
         }
     }

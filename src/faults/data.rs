@@ -4,7 +4,7 @@
 use super::candidate::Candidate;
 use super::effects::{decided, effect, row_locked};
 use super::once::{check_then_insert, unbacked_calls};
-use super::rows::{RowRead, RowWrite, columns_of, compares, computes_from, open_writes, row_reads, same_table};
+use super::rows::{RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, open_writes, row_reads, same_table};
 use super::subject::Judged;
 use super::view::View;
 use super::{Confidence, Role};
@@ -69,7 +69,7 @@ fn stored_values(view: &View<'_>, found: &mut Judged) {
 }
 
 /// The fault between a read and a write, with its rank: the lower, the more it says.
-fn judge(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<(u8, Candidate)> {
+pub(super) fn judge(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<(u8, Candidate)> {
     // A save compares the version that was read, where the entity has one.
     let table = write.statement.table.as_ref().or(read.statement.table.as_ref());
     if write.saves && table.is_some_and(|table| view.world.schema.version(table).is_some()) {
@@ -125,10 +125,16 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
 }
 
 fn number_from_max(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
-    if write.statement.op != Op::Insert || !(read.statement.max || read.statement.counts) || !same_table(read, write, view) {
+    let highest = read.statement.max || read.statement.counts;
+    let of_the_table = || same_table(read, write, view) || read.statement.max && read.statement.table.is_none();
+    if write.statement.op != Op::Insert || !(highest || read.statement.ordered) || !of_the_table() {
         return None;
     }
-    let column = write.statement.sets.iter().find(|column| computes_from(view, column, read.index))?;
+    // What an aggregate gives has a name of its own.
+    let column = write.statement.sets.iter().find(|column| match highest {
+        true => arithmetic_on(view, &column.value, read.index),
+        false => computes_from(view, column, read.index),
+    })?;
     let message =
         format!("the next `{}` is worked out from the rows there are: two requests at once get the same number", column.name);
     Some(candidate(view, "number-from-max", read, write, message, "the highest so far is read here"))
@@ -166,23 +172,7 @@ fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> 
 }
 
 fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
-    let statement = &write.statement;
-    if statement.op != Op::Update || statement.conditional() || !same_table(read, write, view) || write.event.detached {
-        return None;
-    }
-    // Another row of the same table.
-    let linked =
-        |entity: &Value| read.statement.entity.as_ref() == Some(entity) || view.flat.depends(entity).contains(&read.index);
-    if write.saves && statement.entity.as_ref().is_some_and(|entity| !linked(entity)) {
-        return None;
-    }
-    let (column, _) =
-        statement.sets.iter().filter(|column| column.kind != ColumnKind::Relative && !is_stamp(&column.name)).find_map(
-            |column| {
-                let free = found_free(view, read, write, &column.name)?;
-                (free != column.value).then_some((column, free))
-            },
-        )?;
+    let column = marked(view, read, write)?;
     let asked = read.statement.wheres.iter().any(|where_| where_.name == column.name);
     if !asked && !leads_on(view, read, write) {
         return None;
@@ -195,6 +185,25 @@ fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Ca
     let mut found = candidate(view, "unconditional-claim", read, write, message, "found free here");
     found.outside_jobs = true;
     Some(found)
+}
+
+/// The column that a write marks after it was found free.
+pub(super) fn marked<'w>(view: &View<'_>, read: &RowRead<'_>, write: &'w RowWrite<'_>) -> Option<&'w Column> {
+    let statement = &write.statement;
+    if statement.op != Op::Update || statement.conditional() || !same_table(read, write, view) || write.event.detached {
+        return None;
+    }
+    // Another row of the same table.
+    let linked =
+        |entity: &Value| read.statement.entity.as_ref() == Some(entity) || view.flat.depends(entity).contains(&read.index);
+    if write.saves && statement.entity.as_ref().is_some_and(|entity| !linked(entity)) {
+        return None;
+    }
+    statement
+        .sets
+        .iter()
+        .filter(|column| column.kind != ColumnKind::Relative && !is_stamp(&column.name))
+        .find(|column| found_free(view, read, write, &column.name).is_some_and(|free| free != column.value))
 }
 
 /// Whether anything but the mark itself hangs on having found the row free: other work, or a refusal.

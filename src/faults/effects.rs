@@ -98,7 +98,8 @@ pub fn decided_apart(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<R
     in_itself(view, event).or_else(|| by_a_claim(view, index, event)).or_else(|| under_a_shared_lock(view, index, event))
 }
 
-fn in_itself(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
+/// What in the write itself decides: its condition, a unique key, or that the database computes.
+pub fn in_itself(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
     let why = match &event.what {
         What::Statement(statement) => match statement.op {
             Op::Upsert if !written_back(view, statement) && !unbacked(view, statement) => Why::ConflictHandled,
@@ -170,7 +171,8 @@ pub fn claims(view: &View<'_>, event: &FlatEvent) -> bool {
     }
 }
 
-fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+/// The claim that guards an effect: an earlier answer that tells one winner among all copies.
+pub fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
     let deciding = view.decided_by(event);
     if let Some(claim) = deciding.iter().filter(|at| **at < index && claims(view, view.event(**at))).min() {
         return Some(Reason::of(view, Why::Claim, view.event(*claim)));
@@ -234,7 +236,8 @@ pub fn refreshes_credential(view: &View<'_>, event: &FlatEvent) -> bool {
     }
 }
 
-/// Whether a call's arguments ask for the OAuth 2.0 refresh grant (RFC 6749, section 6).
+/// Whether a call's arguments, or those of the builder's steps before it, ask for the OAuth 2.0 refresh grant (RFC 6749,
+/// section 6).
 fn grants(view: &View<'_>, event: &FlatEvent) -> bool {
     let says = |value: &Value| {
         value.any(&|part| match part {
@@ -249,5 +252,20 @@ fn grants(view: &View<'_>, event: &FlatEvent) -> bool {
             _ => false,
         })
     };
-    event.call().is_some_and(|(_, args)| args.iter().any(|(_, value)| says(value) || says(&view.world.tree.settled(value))))
+    let mut at = event;
+    for _ in 0..16 {
+        let step = at.meant(Meaning::Build).is_some() || matches!(at.what, What::Nothing) && !at.inlined;
+        let Some((callee, args)) = at.call().filter(|_| step || at.at == event.at) else { return false };
+        if args.iter().any(|(_, value)| says(value) || says(&view.world.tree.settled(value))) {
+            return true;
+        }
+        at = match callee {
+            Value::Member(of, _) => match &**of {
+                Value::Flat(index) => view.event(*index),
+                _ => return false,
+            },
+            _ => return false,
+        };
+    }
+    false
 }

@@ -47,8 +47,25 @@ pub fn row_reads<'v>(view: &View<'v>) -> Vec<RowRead<'v>> {
 /// Writes of a function that nothing all copies see decides, and that no lock or guard of the process stands before (those
 /// are faults of their own).
 pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
-    let mut writes: Vec<RowWrite<'v>> = vec![];
     let changed = changes(view);
+    let mut writes = row_writes(view);
+    writes.retain(|write| {
+        let (index, event) = (write.index, write.event);
+        let guarded_here =
+            view.regions.iter().any(|region| region.scope == Scope::Process && region.excludes() && region.holds(index, event))
+                || tests_guarding(view, event)
+                    .iter()
+                    .any(|test| changed.iter().any(|change| !change.removes && change.place.same(&test.place)));
+        let locked_badly =
+            view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
+        !(guarded_here || locked_badly || write.statement.op != Op::Upsert && decided_apart(view, index, event).is_some())
+    });
+    writes
+}
+
+/// All writes of rows, in one form.
+pub fn row_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
+    let mut writes: Vec<RowWrite<'v>> = vec![];
     for (index, event) in view.events() {
         let saves = event.meant(Meaning::Flush).is_some() || event.statement().is_some_and(|statement| statement.op == Op::Save);
         let statement = match &event.what {
@@ -76,16 +93,6 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
             }
             _ => continue,
         };
-        let guarded_here =
-            view.regions.iter().any(|region| region.scope == Scope::Process && region.excludes() && region.holds(index, event))
-                || tests_guarding(view, event)
-                    .iter()
-                    .any(|test| changed.iter().any(|change| !change.removes && change.place.same(&test.place)));
-        let locked_badly =
-            view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
-        if guarded_here || locked_badly || statement.op != Op::Upsert && decided_apart(view, index, event).is_some() {
-            continue;
-        }
         writes.push(RowWrite { index, event, statement, keyed: unique_key(view, event).is_some(), saves });
     }
     writes
@@ -184,8 +191,13 @@ pub fn computes_from(view: &View<'_>, column: &Column, read: u32) -> bool {
     if !from.is_empty() && !from.contains(&column.name) {
         return false;
     }
+    arithmetic_on(view, &column.value, read)
+}
+
+/// Whether a value adds to, takes from or multiplies what depends on a read.
+pub fn arithmetic_on(view: &View<'_>, value: &Value, read: u32) -> bool {
     let mut arithmetic = false;
-    each_part(view, &column.value, &mut |part| {
+    each_part(view, value, &mut |part| {
         if let Value::Op(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::OtherArithmetic, pair) = part {
             arithmetic |= pair.iter().any(|side| view.flat.depends(side).contains(&read));
         }

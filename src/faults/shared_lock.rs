@@ -111,7 +111,7 @@ fn sure(candidate: Candidate, kv: &Kv) -> Candidate {
 }
 
 /// Whether two keys are the same, by their text or by what they are made of.
-fn same_key(view: &View<'_>, left: &Value, right: &Value) -> bool {
+pub(super) fn same_key(view: &View<'_>, left: &Value, right: &Value) -> bool {
     let text = |value: &Value| view.world.tree.settled(value).text();
     match (text(left), text(right)) {
         (Some(left), Some(right)) => left == right,
@@ -124,9 +124,14 @@ fn same_key(view: &View<'_>, left: &Value, right: &Value) -> bool {
 }
 
 fn says_lock(view: &View<'_>, taken: &Taken<'_>) -> bool {
-    let mut names = view.names_around(taken.event);
-    names.extend(view.world.tree.settled(&taken.kv.key).text());
-    names.extend(view.world.tree.name_of(&view.flat.plain(&taken.kv.key)));
+    is_lock_key(view, taken.event, taken.kv)
+}
+
+/// Whether a key, or what stands around the command on it, is named like a lock.
+pub(super) fn is_lock_key(view: &View<'_>, event: &FlatEvent, kv: &Kv) -> bool {
+    let mut names = view.names_around(event);
+    names.extend(view.world.tree.settled(&kv.key).text());
+    names.extend(view.world.tree.name_of(&view.flat.plain(&kv.key)));
     names.iter().flat_map(|name| words(name)).any(|word| LOCK_WORDS.contains(&word.as_str()))
 }
 

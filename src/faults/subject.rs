@@ -146,6 +146,8 @@ pub struct Judged {
     pub faults: Vec<Candidate>,
     /// What is sound, and why.
     pub sound: Vec<(Subject, Vec<Reason>)>,
+    /// Tables of whose rows a write compares the version, with the write.
+    pub compared: Vec<(String, Spot)>,
 }
 
 impl Judged {

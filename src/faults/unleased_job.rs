@@ -45,7 +45,7 @@ fn claimed(view: &View<'_>, meant: &Meant, event: Option<&FlatEvent>) -> Option<
     if meant.flag("claimed") {
         return Some(Reason::new(Why::LibraryClaims));
     }
-    event.is_some_and(|event| gated(view, event)).then(|| Reason::new(Why::RoleSetting))
+    event.is_some_and(|event| gated(view, event, &view.world.tree.book.reach.role_words)).then(|| Reason::new(Why::RoleSetting))
 }
 
 /// A function that a decorator schedules.
@@ -90,7 +90,7 @@ fn loops(view: &View<'_>, found: &mut Judged) {
             continue;
         };
         let subject = Subject::of(Kind::Job, start).called(view, start);
-        if gated(view, start) {
+        if gated(view, start, &view.world.tree.book.reach.role_words) {
             found.sound(subject, vec![Reason::new(Why::RoleSetting)]);
             continue;
         }
@@ -151,8 +151,7 @@ fn judge(view: &View<'_>, start: Spot, work: Work<'_>, subject: Subject, found: 
 }
 
 /// Whether a setting says which copy does the job.
-fn gated(view: &View<'_>, event: &FlatEvent) -> bool {
-    let role_words = &view.world.tree.book.reach.role_words;
+pub(super) fn gated(view: &View<'_>, event: &FlatEvent, role_words: &[String]) -> bool {
     event.guards.iter().any(|guard| {
         let Some(cond) = view.flat.conds.get(guard.cond as usize) else { return false };
         let mut names: Vec<String> = vec![];

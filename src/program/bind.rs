@@ -27,7 +27,7 @@ pub struct Site<'a> {
 pub fn bind(look: &Look<'_>, site: &Site<'_>) -> What {
     let tree = look.tree;
     let callee = super::flat::plain(look.events, site.callee);
-    if let Some(meant) = meaning_on(tree, &callee, &receiver(site.callee), site.args, site.file) {
+    if let Some(meant) = meaning_on(look, &callee, &receiver(site.callee), site.args, site.file) {
         return of_row(look, meant, site);
     }
     let ty = tree.ty(&callee, site.file);
@@ -181,7 +181,7 @@ fn below(look: &Look<'_>, value: &Value, file: u32, mut statement: Statement) ->
             && let Some(What::Statement(begun)) = look.events.get(*index as usize).map(|event| &event.what)
             && begun.op == Op::Select
         {
-            statement = (**begun).clone();
+            statement = Statement { built: false, ..(**begun).clone() };
             break;
         }
         let Some((callee, args)) = look.call(&at_value) else { break };
@@ -283,6 +283,10 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
     statement.returning |= meant.flag("returning");
     statement.counts |= meant.flag("count") || meant.flag("exists");
     statement.max |= meant.flag("max");
+    statement.tries |= meant.flag("tries");
+    statement.ordered |= meant.flag("ordered");
+    statement.unheld |= meant.flag("unheld");
+    statement.implicit |= meant.flag("implicit");
     if meant.flag("atomic") {
         statement.subquery = true;
     }

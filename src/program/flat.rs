@@ -310,6 +310,6 @@ impl Look<'_> {
             Value::Member(of, _) => (**of).clone(),
             _ => Value::Unknown,
         };
-        super::meaning::meaning_on(self.tree, &plain(self.events, &callee), &receiver, &args, file).map(Arc::new)
+        super::meaning::meaning_on(self, &plain(self.events, &callee), &receiver, &args, file).map(Arc::new)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::flat::{FlatEvent, Look, plain};
 use super::settings::Setting;
 use super::{Tree, Ty};
 use crate::facts::Value;
@@ -53,7 +54,7 @@ impl Meant {
 
 /// What a call means; `None` when no pack knows it.
 pub fn meaning(tree: &Tree, callee: &Value, args: &Args, file: u32) -> Option<Meant> {
-    meaning_on(tree, callee, &receiver(callee), args, file)
+    meaning_on(&Look { tree, events: &[] }, callee, &receiver(callee), args, file)
 }
 
 /// What a method is called on; a value that is called as a function is its own receiver.
@@ -65,14 +66,15 @@ pub(super) fn receiver(callee: &Value) -> Value {
 }
 
 /// The same, where the parts of the meaning are to speak of `receiver`, not of the callee's own.
-pub fn meaning_on(tree: &Tree, callee: &Value, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
+pub fn meaning_on(look: &Look<'_>, callee: &Value, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
+    let tree = look.tree;
     let ty = tree.ty(callee, file);
     let packs = tree.packs(file);
     let (receiver_ty, method) = match callee {
         Value::Member(of, name) => (tree.ty(of, file), Some(name.clone())),
         _ => (Ty::Unknown, None),
     };
-    let call = Site { tree, receiver, receiver_ty, args };
+    let call = Site { tree, events: look.events, receiver, receiver_ty, args };
     if let Ty::Lib { path, sure, .. } = &ty {
         for row in packs.rows(path).chain(packs.rows(&format!("{path}()"))) {
             if call.holds(row.call) {
@@ -110,12 +112,13 @@ pub fn decorator(tree: &Tree, value: &Value, file: u32) -> Option<Meant> {
 /// What rows on `path` say of a declaration without a call of its own: an attribute of a class with its value as the only argument,
 /// a step on a builder that a callback is given.
 pub fn meaning_at(tree: &Tree, path: &str, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
-    let call = Site { tree, receiver, receiver_ty: Ty::Unknown, args };
+    let call = Site { tree, events: &[], receiver, receiver_ty: Ty::Unknown, args };
     tree.packs(file).rows(path).find(|row| call.holds(row.call)).map(|row| call.meant(row, true, path))
 }
 
 struct Site<'a> {
     tree: &'a Tree,
+    events: &'a [FlatEvent],
     receiver: &'a Value,
     receiver_ty: Ty,
     args: &'a Args,
@@ -138,10 +141,12 @@ impl Site<'_> {
 
     fn is_text(&self, found: Option<&Value>, text: &str) -> bool {
         match found {
+            Some(Value::Bool(truth)) => text.parse::<bool>() == Ok(*truth),
             Some(Value::Number(number)) => text.parse::<f64>().is_ok_and(|wanted| wanted == *number),
-            Some(value) => {
-                value.text().or_else(|| self.tree.name_of(value)).is_some_and(|known| known.eq_ignore_ascii_case(text))
-            }
+            Some(value) => value
+                .text()
+                .or_else(|| self.tree.name_of(&plain(self.events, value)))
+                .is_some_and(|known| known.eq_ignore_ascii_case(text)),
             None => false,
         }
     }

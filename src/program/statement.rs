@@ -86,6 +86,14 @@ pub struct Statement {
     pub max: bool,
     /// It does not wait for a lock.
     pub tries: bool,
+    /// It reads rows in an order.
+    pub ordered: bool,
+    /// The lock it asks for lasts only inside a transaction, and it is given none.
+    pub unheld: bool,
+    /// The lock it asks for lasts only inside a transaction, which goes along unseen.
+    pub implicit: bool,
+    /// A builder's steps, and nothing in sight that runs them.
+    pub built: bool,
     /// Its condition is decided by another read inside it (`NOT EXISTS (select ...)`).
     pub subquery: bool,
     /// The entity it writes, for ORMs.
@@ -114,6 +122,10 @@ impl Statement {
             counts: false,
             max: false,
             tries: false,
+            ordered: false,
+            unheld: false,
+            implicit: false,
+            built: false,
             subquery: false,
             entity: None,
             only: None,
@@ -142,12 +154,14 @@ pub fn is_version(name: &str) -> bool {
         name,
         "version"
             | "lock_version"
+            | "lockversion"
             | "row_version"
             | "rowversion"
             | "etag"
             | "revision"
             | "fence"
             | "fencing_token"
+            | "fencingtoken"
             | "__v"
             | "xmin"
     )

@@ -232,6 +232,8 @@ pub enum Meaning {
     Rollback,
     /// Registers what a request, message or start-up reaches. `kind`, `handler`.
     Entry,
+    /// Makes or starts what answers requests.
+    Serve,
     /// A decorator of a class of which a process makes one instance (a provider, a controller).
     Singleton,
     /// Registers what a timer runs. `body`, `period`.

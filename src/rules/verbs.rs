@@ -17,6 +17,8 @@ pub struct Verbs {
     pure: HashSet<String>,
     credentials: HashSet<String>,
     clients: HashSet<String>,
+    remote: HashSet<String>,
+    remote_owners: HashSet<String>,
 }
 
 /// What a name presumes.
@@ -53,6 +55,14 @@ impl Verbs {
             return (waited || outside).then_some(Guess::Effect { strong: false });
         }
         (self.reads.contains(verb) && (waited || outside)).then_some(Guess::Read)
+    }
+
+    /// Whether a call is presumed to wait for another service's answer.
+    pub fn is_remote(&self, name: &str, owner: Option<&str>) -> bool {
+        let verb = words(name).into_iter().next().unwrap_or_default();
+        let object = owner.filter(|owner| !owner.starts_with(char::is_uppercase));
+        let service = object.map(words).unwrap_or_default().last().is_some_and(|word| self.remote_owners.contains(word));
+        self.remote.contains(&verb) || service
     }
 
     /// Whether a name is one of those that clients and transactions go by, whose members are tables and not rows of a parent.

@@ -372,8 +372,9 @@ impl<'f, 't> Writer<'f, 't> {
             if consumed.contains(&index) || meant.part("arg").is_some() {
                 continue;
             }
-            let statement = chain(&Look { tree: self.tree, events: &self.events }, &Value::Flat(index), event.origin.0.file);
+            let mut statement = chain(&Look { tree: self.tree, events: &self.events }, &Value::Flat(index), event.origin.0.file);
             if statement.table.is_some() || !statement.wheres.is_empty() || !statement.sets.is_empty() {
+                statement.built = true;
                 self.events[index as usize].what = What::Statement(Arc::new(statement));
             }
         }
