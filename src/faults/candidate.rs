@@ -32,6 +32,8 @@ pub struct Candidate {
     pub outside_jobs: bool,
     /// Another severity than the rule's.
     pub severity: Option<Severity>,
+    /// A fault only where it starts with every copy, not with a request.
+    pub at_start: bool,
     /// The library whose words the cure uses.
     pub library: Option<String>,
     /// What is at fault; none where it is the data's own read and write.
@@ -53,6 +55,7 @@ impl Candidate {
             stands: false,
             outside_jobs: false,
             severity: None,
+            at_start: false,
             library: None,
             subject: None,
         }

@@ -65,13 +65,24 @@ pub(super) fn receiver(callee: &Value) -> Value {
 
 /// The same, where the parts of the meaning are to speak of `receiver`, not of the callee's own.
 pub fn meaning_on(tree: &Tree, callee: &Value, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
+    meaning_where(tree, callee, receiver, (args, args), file)
+}
+
+/// The same, where conditions are asked of the first arguments, as they stand in the tree, and parts are picked from the second.
+pub(super) fn meaning_where(
+    tree: &Tree,
+    callee: &Value,
+    receiver: &Value,
+    (asked, args): (&Args, &Args),
+    file: u32,
+) -> Option<Meant> {
     let ty = tree.ty(callee, file);
     let packs = tree.packs(file);
     let (receiver_ty, method) = match callee {
         Value::Member(of, name) => (tree.ty(of, file), Some(name.clone())),
         _ => (Ty::Unknown, None),
     };
-    let call = Site { tree, receiver, receiver_ty, args };
+    let call = Site { tree, receiver, receiver_ty, asked, args };
     if let Ty::Lib { path, sure, .. } = &ty {
         for row in packs.rows(path).chain(packs.rows(&format!("{path}()"))) {
             if call.holds(row.call) {
@@ -109,7 +120,7 @@ pub fn decorator(tree: &Tree, value: &Value, file: u32) -> Option<Meant> {
 /// What rows on `path` say of a declaration without a call of its own: an attribute of a class with its value as the only argument,
 /// a step on a builder that a callback is given.
 pub fn meaning_at(tree: &Tree, path: &str, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
-    let call = Site { tree, receiver, receiver_ty: Ty::Unknown, args };
+    let call = Site { tree, receiver, receiver_ty: Ty::Unknown, asked: args, args };
     tree.packs(file).rows(path).find(|row| call.holds(row.call)).map(|row| call.meant(row, true, path))
 }
 
@@ -117,13 +128,15 @@ struct Site<'a> {
     tree: &'a Tree,
     receiver: &'a Value,
     receiver_ty: Ty,
+    asked: &'a Args,
     args: &'a Args,
 }
 
 impl Site<'_> {
     fn holds(&self, row: &CallRow) -> bool {
         row.when.iter().all(|(selector, want)| {
-            let found = self.pick(selector).map(|value| self.tree.settled(&value));
+            let asked = Site { args: self.asked, receiver_ty: self.receiver_ty.clone(), ..*self };
+            let found = asked.pick(selector).map(|value| self.tree.settled(&value));
             match want {
                 Want::Present(present) => {
                     let there = !matches!(found, None | Some(Value::Null | Value::Bool(false)));
