@@ -43,6 +43,8 @@ pub struct Candidate {
     pub entries_only: bool,
     /// It is one only if rows of this table carry a version.
     pub versioned: Option<String>,
+    /// A fault only where it starts with every copy, not with a request.
+    pub at_start: bool,
     /// What is at fault; none where it is the data's own read and write.
     pub subject: Option<Subject>,
 }
@@ -66,7 +68,7 @@ impl Candidate {
             at_start_only: false,
             entries_only: false,
             versioned: None,
-
+            at_start: false,
             subject: None,
         }
     }

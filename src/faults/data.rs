@@ -155,6 +155,11 @@ fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> 
             let compared = columns_of(view, &guard.value, read.index);
             let mut relative = write.statement.sets.iter().filter(|column| column.kind == ColumnKind::Relative);
             relative.any(|column| compared.is_empty() || compared.contains(&column.name))
+                || write
+                    .statement
+                    .sets
+                    .iter()
+                    .any(|column| compared.contains(&column.name) && raises(&guard.value, &column.value))
         }
         Op::Insert => read.statement.counts,
         _ => false,
@@ -169,6 +174,17 @@ fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> 
     let mut found = candidate(view, "check-then-act", read, write, message, "read here");
     found.add(Role::Check, guard.at, "compared here".to_owned());
     Some(found)
+}
+
+/// Whether a condition compares what was read with the very value that is then written: the highest so far, the last one used.
+fn raises(cond: &Value, written: &Value) -> bool {
+    !matches!(written, Value::Unknown | Value::Null)
+        && cond.any(&|part| match part {
+            Value::Op(BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual, pair) => {
+                pair.contains(written)
+            }
+            _ => false,
+        })
 }
 
 fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
@@ -196,14 +212,28 @@ pub(super) fn marked<'w>(view: &View<'_>, read: &RowRead<'_>, write: &'w RowWrit
     // Another row of the same table.
     let linked =
         |entity: &Value| read.statement.entity.as_ref() == Some(entity) || view.flat.depends(entity).contains(&read.index);
-    if write.saves && statement.entity.as_ref().is_some_and(|entity| !linked(entity)) {
+    if refused_and_caught(view, write) || write.saves && statement.entity.as_ref().is_some_and(|entity| !linked(entity)) {
         return None;
     }
     statement
         .sets
         .iter()
-        .filter(|column| column.kind != ColumnKind::Relative && !is_stamp(&column.name))
+        .filter(|column| column.kind != ColumnKind::Relative && !is_stamp(&column.name) && !already_so(view, write, column))
         .find(|column| found_free(view, read, write, &column.name).is_some_and(|free| free != column.value))
+}
+
+/// Whether the write is left out only where the row has the new value already: that asks for a change, not for a free row.
+fn already_so(view: &View<'_>, write: &RowWrite<'_>, column: &Column) -> bool {
+    let asks = |value: &Value| {
+        value.any(&|part| match part {
+            Value::Op(BinaryOp::Equal | BinaryOp::NotEqual, pair) => {
+                pair.contains(&column.value)
+                    && !matches!(column.value, Value::Null | Value::Unknown | Value::Bool(_) | Value::Text(_))
+            }
+            _ => false,
+        })
+    };
+    write.event.guards.iter().filter_map(|guard| view.flat.conds.get(guard.cond as usize)).any(|cond| asks(&cond.value))
 }
 
 /// Whether anything but the mark itself hangs on having found the row free: other work, or a refusal.
@@ -280,4 +310,10 @@ fn is_stamp(name: &str) -> bool {
             | "description"
             | "email"
     )
+}
+
+/// Whether a unique key's refusal of the write is caught by its type.
+fn refused_and_caught(view: &View<'_>, write: &RowWrite<'_>) -> bool {
+    let catches = |types: &[String]| types.iter().any(|ty| view.world.tree.book.verbs.is_refusal(ty));
+    write.event.caught.as_ref().is_some_and(|(types, _)| catches(types))
 }

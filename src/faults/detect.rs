@@ -77,6 +77,7 @@ pub fn detect(
         let in_job = reach.entry(function).is_some_and(|entry| entry.kind == "job");
         match reach.serves(function) {
             false => Some(Why::NotServed),
+            true if candidate.at_start && on_request(&reach, function) => Some(Why::OnRequest),
             true => {
                 let seeds = candidate.rule != migration::RULE && seeded.contains(&candidate.work);
                 (candidate.outside_jobs && in_job || seeds).then_some(Why::SaidElsewhere)
@@ -230,6 +231,11 @@ fn finding(
         help,
         fingerprint: String::new(),
     }
+}
+
+/// Whether a function is reached from requests or messages, each of which one copy serves.
+fn on_request(reach: &Reach, function: FnRef) -> bool {
+    reach.way_in(function).is_some_and(|(entry, _)| matches!(entry.kind.as_str(), "http" | "rpc" | "consumer"))
 }
 
 fn entry_note(kind: &str) -> &'static str {

@@ -95,7 +95,12 @@ pub fn decided(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason>
 
 /// The same, whatever unique keys an insert may hit.
 pub fn decided_apart(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
-    in_itself(view, event).or_else(|| by_a_claim(view, index, event)).or_else(|| under_a_shared_lock(view, index, event))
+    in_itself(view, event).or_else(|| decided_elsewhere(view, index, event))
+}
+
+/// What decides about an effect besides the write itself: a claim that guards it, or a shared lock it is under.
+pub fn decided_elsewhere(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+    by_a_claim(view, index, event).or_else(|| under_a_shared_lock(view, index, event))
 }
 
 /// What in the write itself decides: its condition, a unique key, or that the database computes.
@@ -177,6 +182,9 @@ pub fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reas
     if let Some(claim) = deciding.iter().filter(|at| **at < index && claims(view, view.event(**at))).min() {
         return Some(Reason::of(view, Why::Claim, view.event(*claim)));
     }
+    if let Some(gave) = handed_out(view, event) {
+        return Some(Reason::of(view, Why::Claim, view.event(gave)));
+    }
     // An insert that a unique key refuses throws: what follows on the same way happens once.
     let guards: HashSet<_> = event.guards.iter().collect();
     view.events().take_while(|(at, _)| *at < index).find_map(|(_, earlier)| {
@@ -185,6 +193,21 @@ pub fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reas
             && earlier.caught.as_ref().is_none_or(|(_, throws)| *throws)
             && earlier.guards.iter().all(|guard| guards.contains(guard));
         refused.then(|| unique_key(view, earlier)).flatten()
+    })
+}
+
+/// The changing write whose returned rows an effect is on: each row goes to one copy.
+fn handed_out(view: &View<'_>, event: &FlatEvent) -> Option<u32> {
+    let (callee, args) = event.call()?;
+    let mut on = view.flat.depends(callee);
+    args.iter().for_each(|(_, value)| on.extend(view.flat.depends(value)));
+    on.into_iter().filter(|at| gives_rows(view.event(*at))).min()
+}
+
+/// Whether a write gives back the rows it found and changed or took away.
+fn gives_rows(event: &FlatEvent) -> bool {
+    event.statement().is_some_and(|statement| {
+        statement.returning && (statement.op == Op::Delete || statement.op == Op::Update && statement.conditional())
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::effects::{decided_apart, unique_key};
+use super::effects::{decided_apart, decided_elsewhere, unique_key};
 use super::tests_of_state::{changes, tests_guarding};
 use super::view::View;
 use crate::facts::{Act, Value};
@@ -58,7 +58,13 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
                     .any(|test| changed.iter().any(|change| !change.removes && change.place.same(&test.place)));
         let locked_badly =
             view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
-        !(guarded_here || locked_badly || write.statement.op != Op::Upsert && decided_apart(view, index, event).is_some())
+        // A write that lets the database compute may still spend what was compared before it.
+        let sound = match write.statement.op {
+            Op::Upsert => None,
+            Op::Update if !write.statement.conditional() => decided_elsewhere(view, index, event),
+            _ => decided_apart(view, index, event),
+        };
+        !(guarded_here || locked_badly || sound.is_some())
     });
     writes
 }
@@ -73,6 +79,10 @@ pub fn row_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
                 let mut whole = (**statement).clone();
                 whole.op = Op::Update;
                 whole.sets = dirty(view, index, statement.entity.as_ref());
+                if let Some(columns) = statement.entity.as_ref().and_then(|entity| new_row(view, entity)) {
+                    whole.op = Op::Insert;
+                    whole.sets.extend(columns);
+                }
                 if let Some(only) = &statement.only {
                     whole.sets.retain(|column| only.contains(&column.name));
                 }
@@ -98,6 +108,22 @@ pub fn row_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
     writes
 }
 
+/// The columns of an entity that was made in this function and not read: saving it adds a row.
+fn new_row(view: &View<'_>, entity: &Value) -> Option<Vec<Column>> {
+    let tree = view.world.tree;
+    let made = match entity {
+        Value::Object(Some(_), _) => true,
+        Value::Flat(index) => {
+            let event = view.event(*index);
+            event.call().is_some_and(|(callee, _)| {
+                matches!(tree.ty(&view.flat.plain(callee), event.origin.0.file), crate::program::Ty::Class(_))
+            })
+        }
+        _ => false,
+    };
+    made.then(|| crate::program::entity_columns(&crate::program::Look { tree, events: &view.flat.events }, entity))
+}
+
 /// Whether a read of a key is the first half of a lock taken in two commands: that is a fault of its own.
 fn stands_for_a_lock(view: &View<'_>, kv: &crate::program::Kv) -> bool {
     kv.op == CommandKind::Get
@@ -113,6 +139,11 @@ fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>) -> Vec<Column> {
         let Act::Write { place: Value::Member(owner, name), value, op, .. } = &event.act else { continue };
         let from = view.flat.depends(owner);
         let loaded = from.iter().any(|index| view.event(*index).statement().is_some_and(|statement| statement.op == Op::Select));
+        let elsewhere =
+            event.guards.iter().any(|guard| guards.iter().any(|own| own.cond == guard.cond && own.holds != guard.holds));
+        if elsewhere {
+            continue;
+        }
         let same = of_entity.as_ref().is_none_or(|wanted| !wanted.is_disjoint(&from) || entity == Some(&**owner));
         let on_way = of_entity.is_some() || event.guards.iter().all(|guard| guards.contains(guard)) || event.in_loop.is_some();
         if !same || !on_way || !(loaded || of_entity.is_some()) {

@@ -9,7 +9,7 @@ use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::Value;
-use crate::program::{Flat, FlatEvent, Flattener, Meant, Spot, decorator, functions_in};
+use crate::program::{Flat, FlatEvent, Flattener, Meant, Spot, What, decorator, functions_in};
 use crate::rules::{Meaning, words};
 
 pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Judged) {
@@ -84,7 +84,7 @@ fn loops(view: &View<'_>, found: &mut Judged) {
         let inside = |event: &FlatEvent| event.detached && event.hops.first() == Some(&view.event(body).at);
         let started: Vec<(u32, &FlatEvent)> = view.events().filter(|(at, event)| *at > body && inside(event)).collect();
         let Some(round) = started.iter().find_map(|(_, event)| {
-            let waits = event.meant(Meaning::Sleep).is_some();
+            let waits = event.meant(Meaning::Sleep).is_some() && waits_in_its_own_loop(view, event);
             event.in_loop.filter(|(_, endless)| waits && *endless).map(|(at, _)| at)
         }) else {
             continue;
@@ -97,6 +97,18 @@ fn loops(view: &View<'_>, found: &mut Judged) {
         let repeated = started.into_iter().filter(|(_, event)| event.in_loop.is_some());
         judge(view, start.at, Work { round: Some(round), ..Work::among(view, repeated) }, subject, found);
     }
+}
+
+/// Whether a wait is written in the loop that it delays. One in a callee delays another try of the same work.
+fn waits_in_its_own_loop(view: &View<'_>, event: &FlatEvent) -> bool {
+    let (function, number) = event.origin;
+    let facts = view.world.tree.facts(function);
+    facts.and_then(|facts| facts.events.get(number as usize)).is_some_and(|event| event.in_loop.is_some())
+}
+
+/// Whether a call's name only says that something is done, not what.
+fn vague(view: &View<'_>, event: &FlatEvent) -> bool {
+    matches!(&event.what, What::Presumed(presumed) if view.world.tree.book.verbs.is_vague(&presumed.name))
 }
 
 /// The work of a job.
@@ -123,7 +135,7 @@ impl<'v> Work<'v> {
     fn among(view: &View<'v>, events: impl Iterator<Item = (u32, &'v FlatEvent)>) -> Work<'v> {
         let mut work = Work::default();
         for (index, event) in events {
-            let Some(sureness) = effect(view, event) else { continue };
+            let Some(sureness) = effect(view, event).filter(|_| !vague(view, event)) else { continue };
             work.all.push(event);
             if let Some(reason) = harmless(view, index, event) {
                 work.reasons.push(reason);
@@ -141,6 +153,7 @@ fn judge(view: &View<'_>, start: Spot, work: Work<'_>, subject: Subject, found: 
         Some((event, sureness)) => {
             let mut candidate = candidate(view, start, event, &view.describe(event), sureness);
             candidate.libraries.extend(work.scheduler);
+            candidate.at_start = work.round.is_some();
             if let Some(round) = work.round {
                 candidate.add(Role::Check, round, "each round of this loop, in every copy".to_owned());
             }

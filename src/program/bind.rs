@@ -53,6 +53,10 @@ fn of_row(look: &Look<'_>, meant: Meant, site: &Site<'_>) -> What {
             Some(statement) => What::Statement(Arc::new(statement)),
             None => What::Meant(Arc::new(meant)),
         },
+        // An object made here and handed to a session is a new row.
+        Meaning::Track if meant.part("entity").is_some_and(|entity| made_here(look, entity, site.file)) => {
+            What::Statement(Arc::new(statement(look, &meant, site.file)))
+        }
         Meaning::Select | Meaning::Insert | Meaning::Update | Meaning::Upsert | Meaning::Delete | Meaning::Save => {
             What::Statement(Arc::new(statement(look, &meant, site.file)))
         }
@@ -123,7 +127,7 @@ fn by_shape(look: &Look<'_>, site: &Site<'_>) -> Option<Statement> {
 /// The statement a row describes, with the builder's chain below it.
 pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
     let op = match meant.is {
-        Meaning::Insert => Op::Insert,
+        Meaning::Insert | Meaning::Track => Op::Insert,
         Meaning::Update => Op::Update,
         Meaning::Upsert => Op::Upsert,
         Meaning::Delete => Op::Delete,
@@ -145,7 +149,21 @@ pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
     }
     statement.sure &= meant.sure;
     statement.library = Some(meant.library.clone());
+    // The whole entity, put in the place of the row with its key: what ORMs call a save.
+    if statement.op == Op::Upsert && statement.entity.is_some() && statement.sets.is_empty() {
+        statement.op = Op::Save;
+    }
     statement
+}
+
+/// Whether a value is an object made by a class of the tree, or a list that holds one.
+fn made_here(look: &Look<'_>, value: &Value, file: u32) -> bool {
+    match value {
+        Value::List(items) => items.iter().any(|item| made_here(look, item, file)),
+        _ => look
+            .call(value)
+            .is_some_and(|(callee, _)| matches!(look.tree.ty(&super::flat::plain(look.events, &callee), file), Ty::Class(_))),
+    }
 }
 
 /// Whether a value is what a statement gave, through calls that hand it on.
@@ -205,7 +223,17 @@ fn below(look: &Look<'_>, value: &Value, file: u32, mut statement: Statement) ->
             statement.table = table_of_ty(look, &meant.receiver_ty);
         }
     }
+    if statement.table.is_none() {
+        statement.table = named_by_owner(look, &at, file);
+    }
     statement
+}
+
+/// The table in `users::table`: a member whose owner has the table's name.
+fn named_by_owner(look: &Look<'_>, value: &Value, file: u32) -> Option<String> {
+    let Value::Member(of, name) = value else { return None };
+    look.tree.packs(file).type_of_member(name)?;
+    Some(table_key(&look.tree.name_of(of)?))
 }
 
 fn depth_of(look: &Look<'_>, value: &Value) -> u32 {
@@ -255,7 +283,12 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
         }
     }
     if let Some(value) = meant.part("set") {
-        statement.sets.extend(assignments(look, value));
+        let sets = assignments(look, value);
+        // `.values(self)`: a whole record.
+        if sets.is_empty() && matches!(value, Value::This(_) | Value::Param(..) | Value::Flat(_) | Value::Any(_)) {
+            statement.entity = Some(value.clone());
+        }
+        statement.sets.extend(sets);
     }
     if let Some(name) = meant.part("relative").and_then(|part| part.text().or_else(|| look.tree.name_of(part))) {
         let name = name.rsplit('.').next().unwrap_or(&name).to_owned();
@@ -297,9 +330,14 @@ fn table_name(look: &Look<'_>, value: &Value, file: u32) -> Option<String> {
         return Some(table_key(text.split_whitespace().next().unwrap_or(&text)));
     }
     let plain = super::flat::plain(look.events, value);
+    if let Some(name) = named_by_owner(look, value, file) {
+        return Some(name);
+    }
     table_of_ty(look, &look.tree.ty(&plain, file)).or_else(|| match value {
         // `users::table`: of the table before it.
         Value::Member(of, name) if look.tree.book.tables.is_ending(name) => look.tree.name_of(of).map(|name| bare(look, &name)),
+        // A query over the table (`delete(users::table.filter(..))`).
+        Value::Flat(_) | Value::Result(..) => chain(look, value, file).table,
         Value::Module(_, name) | Value::Global(name) | Value::Member(_, name) => Some(bare(look, name)),
         _ => None,
     })
@@ -319,6 +357,8 @@ fn table_of_ty(look: &Look<'_>, ty: &Ty) -> Option<String> {
         Ty::Lib { path, of, .. } => match of.first() {
             Some(inner) => table_of_ty(look, inner),
             None if path.contains(':') => None,
+            // A module, not a class.
+            None if !path.contains(['.', '(']) && path.starts_with(char::is_lowercase) => None,
             None => Some(bare(look, path.trim_end_matches("()").rsplit('.').next().unwrap_or(path))),
         },
         // An ORM's module for one table.
@@ -351,6 +391,10 @@ fn presume(look: &Look<'_>, callee: &Value, ty: &Ty, site: &Site<'_>) -> Option<
     if let Ty::Lib { path, sure: true, .. } = ty
         && packs.knows(path)
     {
+        return None;
+    }
+    // A setter of an object in memory, where outside work would be waited for.
+    if tree.errors_are_values(site.file) && !site.awaited && name.starts_with("set_") {
         return None;
     }
     let owner = owner_value.and_then(|of| tree.name_of(of));

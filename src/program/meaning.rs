@@ -68,13 +68,15 @@ pub(super) fn receiver(callee: &Value) -> Value {
 /// The same, where the parts of the meaning are to speak of `receiver`, not of the callee's own.
 pub fn meaning_on(look: &Look<'_>, callee: &Value, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
     let tree = look.tree;
+    // Conditions are asked of arguments as they stand in the tree, parts are picked from those of this function.
+    let asked: Vec<_> = args.iter().map(|(name, value)| (name.clone(), plain(look.events, value))).collect();
     let ty = tree.ty(callee, file);
     let packs = tree.packs(file);
     let (receiver_ty, method) = match callee {
         Value::Member(of, name) => (tree.ty(of, file), Some(name.clone())),
         _ => (Ty::Unknown, None),
     };
-    let call = Site { tree, events: look.events, receiver, receiver_ty, args };
+    let call = Site { tree, events: look.events, receiver, receiver_ty, asked: &asked, args };
     if let Ty::Lib { path, sure, .. } = &ty {
         for row in packs.rows(path).chain(packs.rows(&format!("{path}()"))) {
             if call.holds(row.call) {
@@ -112,7 +114,7 @@ pub fn decorator(tree: &Tree, value: &Value, file: u32) -> Option<Meant> {
 /// What rows on `path` say of a declaration without a call of its own: an attribute of a class with its value as the only argument,
 /// a step on a builder that a callback is given.
 pub fn meaning_at(tree: &Tree, path: &str, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
-    let call = Site { tree, events: &[], receiver, receiver_ty: Ty::Unknown, args };
+    let call = Site { tree, events: &[], receiver, receiver_ty: Ty::Unknown, asked: args, args };
     tree.packs(file).rows(path).find(|row| call.holds(row.call)).map(|row| call.meant(row, true, path))
 }
 
@@ -121,13 +123,15 @@ struct Site<'a> {
     events: &'a [FlatEvent],
     receiver: &'a Value,
     receiver_ty: Ty,
+    asked: &'a Args,
     args: &'a Args,
 }
 
 impl Site<'_> {
     fn holds(&self, row: &CallRow) -> bool {
         row.when.iter().all(|(selector, want)| {
-            let found = self.pick(selector).map(|value| self.tree.settled(&value));
+            let asked = Site { args: self.asked, receiver_ty: self.receiver_ty.clone(), ..*self };
+            let found = asked.pick(selector).map(|value| self.tree.settled(&value));
             match want {
                 Want::Present(present) => {
                     let there = !matches!(found, None | Some(Value::Null | Value::Bool(false)));

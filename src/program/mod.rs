@@ -21,6 +21,7 @@ mod store;
 mod tree;
 mod ty;
 
+pub use columns::entity_columns;
 pub use deploy::{Copies, Counted, Deployment, deployments, forks};
 pub use flat::{Flat, FlatCond, FlatEvent, Look, Presumed, Spot, What};
 pub use flatten::Flattener;

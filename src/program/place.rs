@@ -105,7 +105,15 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
             {
                 return Some(Place::of(Holder::Global(name.clone())));
             }
-            let ty = tree.ty(&plain(look.events, base), owner_file(base));
+            // A member of an entry is the container's, whatever class the entry is of.
+            if matches!(&**base, Value::Flat(_) | Value::Index(..))
+                && let Some(entry) = find(look, base, depth + 1).filter(|entry| entry.keyed && contains(tree, entry))
+            {
+                let path = entry.path.iter().cloned().chain([name.clone()]).collect();
+                return Some(Place { path, ..entry });
+            }
+            let file = owner_file(base);
+            let ty = unwrapped(tree, tree.ty(&plain(look.events, base), file), file);
             match ty {
                 Ty::Instance(class) | Ty::Class(class) => {
                     let owner = declaring(tree, class, name);
@@ -162,6 +170,23 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
     }
 }
 
+/// Whether a place is a container that a module or an object keeps.
+fn contains(tree: &Tree, place: &Place) -> bool {
+    let (ty, file) = match &place.holder {
+        Holder::Variable(file, name) => (tree.ty(&Value::Module(*file, name.clone()), *file), *file),
+        Holder::Field(class, name) => (tree.member(&Ty::Instance(*class), name, class.file), class.file),
+        _ => return false,
+    };
+    match unwrapped(tree, ty, file) {
+        Ty::Lib { path, of, .. } => match tree.packs(file).kind(&path) {
+            TypeKind::State => true,
+            TypeKind::Lock => of.first().is_some_and(|inner| holds_state(tree, inner, file)),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
 /// The class up the line that declares a field.
 fn declaring(tree: &Tree, class: ClassRef, name: &str) -> ClassRef {
     let mut at = class;
@@ -188,8 +213,10 @@ pub fn lifetime(tree: &Tree, classes: &Instances, place: &Place) -> Lifetime {
     match &place.holder {
         Holder::Variable(..) | Holder::Global(_) | Holder::Library(..) => Lifetime::Process { sure: true },
         Holder::Field(class, name) => {
+            // A plain value at class level is the first value of each object's own, unless the class's is written.
             let is_static =
-                tree.class(*class).is_some_and(|class| class.fields.iter().any(|field| field.name == **name && field.is_static));
+                tree.class(*class).is_some_and(|known| known.fields.iter().any(|field| field.name == **name && field.is_static))
+                    && (holds(tree, *class, name) || written_on_class(tree, *class, name));
             match classes.made(*class) {
                 _ if is_static => Lifetime::Process { sure: true },
                 Instance::Single => Lifetime::Process { sure: true },
@@ -219,6 +246,19 @@ fn escapes(tree: &Tree, function: FnRef) -> bool {
         }),
         _ => false,
     })
+}
+
+/// Whether methods write a field of the class itself, not of an object (`cls.running = True`, `Pool.running = true`).
+fn written_on_class(tree: &Tree, class: ClassRef, name: &Arc<str>) -> bool {
+    let methods = tree.class(class).into_iter().flat_map(|known| &known.methods);
+    methods.filter_map(|method| tree.facts(FnRef { file: class.file, func: method.0 })).flat_map(|facts| &facts.events).any(
+        |event| match &event.act {
+            Act::Write { place: Value::Member(of, field), .. } if field == name => {
+                matches!(tree.ty(of, class.file), Ty::Class(owner) if owner == class)
+            }
+            _ => false,
+        },
+    )
 }
 
 /// Whether a field is a container or a lock.
@@ -268,7 +308,11 @@ impl Instances {
                             Act::Exit { value, .. } => value.any(&|part| *part == result),
                             _ => false,
                         });
-                        made.push((class, function, given_out));
+                        match kept(tree, function, &result) {
+                            Kept::Nowhere => made.push((class, function, given_out)),
+                            Kept::ByModule => made.push((class, FnRef { func: 0, ..function }, given_out)),
+                            Kept::ByObject => {}
+                        }
                     }
                     Ty::Function(target) => {
                         *calls.entry(target).or_default() += 1;
@@ -302,6 +346,47 @@ impl Instances {
             _ => Instance::Unseen,
         }
     }
+}
+
+/// Where a function keeps an object it makes.
+enum Kept {
+    /// In no state that outlives the call.
+    Nowhere,
+    /// In a variable of a module, or an entry of one.
+    ByModule,
+    /// In a field of an object, or an entry of one: as long as that object.
+    ByObject,
+}
+
+fn kept(tree: &Tree, function: FnRef, made: &Value) -> Kept {
+    let mut found = Kept::Nowhere;
+    for event in tree.facts(function).into_iter().flat_map(|facts| &facts.events) {
+        let keeper = match &event.act {
+            Act::Write { place: place @ (Value::Index(..) | Value::Module(..)), value, .. } if value == made => place,
+            Act::Call { callee: Value::Member(of, method), args, .. }
+                if args.iter().any(|(_, value)| value == made) && puts(tree, function.file, of, method) =>
+            {
+                of
+            }
+            _ => continue,
+        };
+        let mut root = keeper;
+        while let Value::Index(of, _) | Value::Member(of, _) = root {
+            root = of;
+        }
+        match root {
+            Value::Module(..) => return Kept::ByModule,
+            Value::This(_) => found = Kept::ByObject,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether a method puts something into a container.
+fn puts(tree: &Tree, file: u32, of: &Value, method: &Arc<str>) -> bool {
+    let callee = Value::Member(Arc::new(of.clone()), method.clone());
+    super::meaning(tree, &callee, &[], file).is_some_and(|meant| matches!(meant.is, Meaning::Put | Meaning::Get))
 }
 
 /// Classes that a framework makes once.

@@ -19,6 +19,9 @@ pub struct Verbs {
     clients: HashSet<String>,
     remote: HashSet<String>,
     remote_owners: HashSet<String>,
+    vague: HashSet<String>,
+    refusals: HashSet<String>,
+    open: HashSet<String>,
 }
 
 /// What a name presumes.
@@ -68,6 +71,22 @@ impl Verbs {
     /// Whether a name is one of those that clients and transactions go by, whose members are tables and not rows of a parent.
     pub fn is_client(&self, name: &str) -> bool {
         self.clients.contains(name)
+    }
+
+    /// Whether a name, a single verb, says that something is done but not what.
+    pub fn is_vague(&self, name: &str) -> bool {
+        matches!(&words(name)[..], [only] if self.vague.contains(only))
+    }
+
+    /// Whether a word names what is open at one process, and is counted there.
+    pub fn is_open(&self, word: &str) -> bool {
+        self.open.contains(word)
+    }
+
+    /// Whether the type of a caught error says that a unique key refused a row.
+    pub fn is_refusal(&self, ty: &str) -> bool {
+        let name = ty.rsplit(['.', ':']).next().unwrap_or(ty);
+        self.refusals.contains(name)
     }
 
     /// Whether names speak of refreshing a credential.

@@ -151,7 +151,13 @@ impl Tree {
         let found = match value {
             Value::Module(owner, name) => self.ty_of_name(*owner, name, depth + 1),
             Value::Global(name) => self.known_path(Ty::lib(name.clone()), file),
-            Value::Member(of, name) => self.member_at(&self.ty_at(of, file, depth + 1), name, file, depth + 1),
+            Value::Member(of, name) => match (self.member_at(&self.ty_at(of, file, depth + 1), name, file, depth + 1), &**of) {
+                // A method that calls its own name on its receiver means the one it overrides.
+                (Ty::Function(found), Value::This(caller)) if found == *caller => {
+                    self.class_of(found).map_or(Ty::Unknown, |class| self.overridden(class, name, depth + 1))
+                }
+                (found, _) => found,
+            },
             Value::Index(of, key) => match &**key {
                 Value::Text(name) => self.member_at(&self.ty_at(of, file, depth + 1), name, file, depth + 1),
                 _ => self.element(&self.ty_at(of, file, depth + 1), file),
