@@ -5,6 +5,7 @@ use super::Role;
 use super::subject::Subject;
 use super::view::View;
 use crate::program::{FlatEvent, Spot};
+use crate::rules::Severity;
 
 /// A fault as a detector sees it.
 #[derive(Debug, Clone)]
@@ -27,6 +28,10 @@ pub struct Candidate {
     pub trace: Vec<(Role, Spot, String)>,
     /// It stands whatever callers show: the work is not in the caller's hands.
     pub stands: bool,
+    /// It speaks of what callers give: only where no caller is seen.
+    pub uncalled: bool,
+    /// Its severity, where it is not the rule's own.
+    pub severity: Option<Severity>,
     /// In a job's body another rule says it.
     pub outside_jobs: bool,
     /// The library whose words the cure uses.
@@ -48,6 +53,8 @@ impl Candidate {
             distance: cause.hops.len().min(work.hops.len()),
             trace: vec![],
             stands: false,
+            uncalled: false,
+            severity: None,
             outside_jobs: false,
             library: None,
             subject: None,

@@ -14,7 +14,8 @@ use super::subject::Judged;
 use super::view::{View, World};
 use super::{Finding, Hop, Place, Role};
 use super::{
-    data, host_lock, limiter, process_counter, process_guard, process_lock, refresh_stampede, shared_lock, unleased_job,
+    data, host_lock, lease, limiter, lock_map, process_counter, process_guard, process_lock, refresh_stampede, shared_lock,
+    unleased_job,
 };
 use crate::facts::{Act, FnRef};
 use crate::files::Source;
@@ -62,8 +63,10 @@ pub fn detect(
     );
     let found = sift(found, &mut sightings, |function, candidate| {
         let in_job = reach.entry(function).is_some_and(|entry| entry.kind == "job");
+        let called = reach.entry(function).is_some() || reach.callers(function).next().is_some();
         match reach.serves(function) {
             false => Some(Why::NotServed),
+            true if candidate.uncalled && called => Some(Why::CallersDecide),
             true => (candidate.outside_jobs && in_job).then_some(Why::SaidElsewhere),
         }
     });
@@ -125,6 +128,8 @@ fn judged(world: &World<'_>, flattener: &Flattener<'_>, flat: &Flat) -> Judged {
     limiter::detect(&view, &mut found);
     unleased_job::detect(&view, flattener, &mut found);
     shared_lock::detect(&view, &mut found);
+    lease::detect(&view, flattener, &mut found);
+    lock_map::detect(&view, &mut found);
     host_lock::detect(&view, &mut found);
     refresh_stampede::detect(&view, &mut found);
     data::detect(&view, &mut found);
@@ -197,7 +202,7 @@ fn finding(
         .map(str::to_owned)
         .or_else(|| rule.map(|rule| rule.help.clone()))
         .unwrap_or_default();
-    let severity = rule.map_or(crate::rules::Severity::Warning, |rule| rule.severity);
+    let severity = candidate.severity.or(rule.map(|rule| rule.severity)).unwrap_or(crate::rules::Severity::Warning);
     Finding {
         rule: candidate.rule.to_owned(),
         severity,

@@ -87,10 +87,11 @@ pub fn idempotent(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
 
 /// What decides about an effect that all copies see: the write itself, a claim that guards it, or a shared lock.
 pub fn decided(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
-    in_itself(view, event).or_else(|| by_a_claim(view, index, event)).or_else(|| under_a_shared_lock(view, index, event))
+    decided_in_itself(view, event).or_else(|| by_a_claim(view, index, event)).or_else(|| under_a_shared_lock(view, index, event))
 }
 
-fn in_itself(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
+/// What in the write itself decides: a condition, a unique key, a key that the other side compares.
+pub fn decided_in_itself(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
     let why = match &event.what {
         What::Statement(statement) => match statement.op {
             Op::Upsert if !written_back(view, statement) => Why::ConflictHandled,

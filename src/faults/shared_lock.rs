@@ -52,15 +52,12 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     }
     let commands: Vec<Taken<'_>> =
         view.events().filter_map(|(index, event)| Some(Taken { index, event, kv: event.kv()? })).collect();
-    for taken in commands
-        .iter()
-        .filter(|taken| taken.kv.op == CommandKind::Set && taken.kv.only_new || taken.kv.script == Some(ScriptKind::Acquire))
-    {
+    for taken in commands.iter().filter(|taken| takes(taken.kv)) {
         let rest: Vec<&Taken<'_>> =
             commands.iter().filter(|other| other.index > taken.index && same_key(view, &other.kv.key, &taken.kv.key)).collect();
         let deletes = rest.iter().filter(|other| other.kv.op == CommandKind::Delete).max_by_key(|other| other.index);
         let owner_checked = rest.iter().any(|other| other.kv.script == Some(ScriptKind::ReleaseIfOwner));
-        if !is_lock(view, taken, deletes.is_some() || owner_checked) {
+        if !is_lock(view, taken.event, taken.kv, deletes.is_some() || owner_checked) {
             let claim = subject(view, taken, None);
             if !claim.work.is_empty() {
                 found.sound(claim, vec![Reason::of(view, Why::Claim, taken.event)]);
@@ -111,7 +108,7 @@ fn sure(candidate: Candidate, kv: &Kv) -> Candidate {
 }
 
 /// Whether two keys are the same, by their text or by what they are made of.
-fn same_key(view: &View<'_>, left: &Value, right: &Value) -> bool {
+pub(super) fn same_key(view: &View<'_>, left: &Value, right: &Value) -> bool {
     let text = |value: &Value| view.world.tree.settled(value).text();
     match (text(left), text(right)) {
         (Some(left), Some(right)) => left == right,
@@ -123,16 +120,21 @@ fn same_key(view: &View<'_>, left: &Value, right: &Value) -> bool {
     }
 }
 
-fn says_lock(view: &View<'_>, taken: &Taken<'_>) -> bool {
-    let mut names = view.names_around(taken.event);
-    names.extend(view.world.tree.settled(&taken.kv.key).text());
-    names.extend(view.world.tree.name_of(&view.flat.plain(&taken.kv.key)));
+/// Whether a command takes a key only where nobody has it.
+pub(super) fn takes(kv: &Kv) -> bool {
+    kv.op == CommandKind::Set && kv.only_new || kv.script == Some(ScriptKind::Acquire)
+}
+
+fn says_lock(view: &View<'_>, event: &FlatEvent, kv: &Kv) -> bool {
+    let mut names = view.names_around(event);
+    names.extend(view.world.tree.settled(&kv.key).text());
+    names.extend(view.world.tree.name_of(&view.flat.plain(&kv.key)));
     names.iter().flat_map(|name| words(name)).any(|word| LOCK_WORDS.contains(&word.as_str()))
 }
 
 /// Whether a key that is set once is a lock, not a mark kept for good on purpose.
-fn is_lock(view: &View<'_>, taken: &Taken<'_>, freed: bool) -> bool {
-    freed || says_lock(view, taken)
+pub(super) fn is_lock(view: &View<'_>, event: &FlatEvent, kv: &Kv, freed: bool) -> bool {
+    freed || says_lock(view, event, kv)
 }
 
 fn constant(view: &View<'_>, value: &Value) -> bool {
@@ -343,7 +345,7 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
         let marks = constant(view, &set.kv.value)
             && !handed_on(view, read.index)
             && view.events().any(|(index, event)| index > read.index && effect(view, event).is_some() && event.kv().is_none());
-        if !(marks || lock_value(view, &set.kv.value) && (freed || says_lock(view, set))) {
+        if !(marks || lock_value(view, &set.kv.value) && (freed || says_lock(view, set.event, set.kv))) {
             continue;
         }
         let decided = view.regions.iter().any(|region| region.scope == Scope::Cluster && region.holds(set.index, set.event));

@@ -320,6 +320,8 @@ pub struct Made {
     pub kind: TypeKind,
     /// How far it reaches.
     pub scope: Scope,
+    /// It drops entries by itself.
+    pub evicts: bool,
     /// Where it is declared.
     pub at: Option<(u32, Span)>,
 }
@@ -353,21 +355,22 @@ pub fn made_of(tree: &Tree, flat: &Flat, place: &Place) -> Made {
 }
 
 fn made_of_ty(tree: &Tree, ty: &Ty, file: u32, at: Option<(u32, Span)>) -> Made {
-    let (kind, scope) = match ty {
+    let (kind, scope, evicts) = match ty {
         // A lock that holds its data (`Mutex<HashMap<..>>`) is that data to whoever locks it.
         Ty::Lib { path, of, .. }
             if tree.packs(file).kind(path) == TypeKind::Lock
                 && of.first().is_some_and(|inner| holds_state(tree, inner, file)) =>
         {
-            (TypeKind::State, Scope::Process)
+            (TypeKind::State, Scope::Process, false)
         }
-        Ty::Lib { path, .. } => {
-            tree.packs(file).type_row(path).map_or((TypeKind::Plain, Scope::Process), |row| (row.is, row.scope))
-        }
-        Ty::Literal(_) => (TypeKind::State, Scope::Process),
-        _ => (TypeKind::Plain, Scope::Process),
+        Ty::Lib { path, .. } => tree
+            .packs(file)
+            .type_row(path)
+            .map_or((TypeKind::Plain, Scope::Process, false), |row| (row.is, row.scope, row.evicts)),
+        Ty::Literal(_) => (TypeKind::State, Scope::Process, false),
+        _ => (TypeKind::Plain, Scope::Process, false),
     };
-    Made { kind, scope, at }
+    Made { kind, scope, evicts, at }
 }
 
 fn holds_state(tree: &Tree, inner: &Ty, file: u32) -> bool {
