@@ -112,8 +112,12 @@ fn of_key<'v>(view: &View<'v>, flattener: &Flattener<'_>, index: u32, event: &'v
         let later = view.events().filter(|(at, _)| *at > index);
         later.filter_map(|(at, event)| Some((at, event.kv()?))).filter(|(_, other)| same_key(view, &other.key, &kv.key))
     };
-    let frees =
-        |op: CommandKind, script: Option<ScriptKind>| op == CommandKind::Delete || script == Some(ScriptKind::ReleaseIfOwner);
+    let frees = |op: CommandKind, script: Option<ScriptKind>| match op {
+        CommandKind::Delete => true,
+        // A script whose text is not seen.
+        CommandKind::Script => script.is_none_or(|script| script == ScriptKind::ReleaseIfOwner),
+        _ => false,
+    };
     let release = rest().filter(|(_, other)| frees(other.op, other.script)).map(|(at, _)| at).last();
     if !is_lock(view, event, kv, release.is_some()) {
         return None;

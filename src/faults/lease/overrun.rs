@@ -116,12 +116,11 @@ fn far(event: &FlatEvent) -> bool {
         if meant.text("kind").is_some_and(|kind| matches!(kind.as_str(), "http" | "mail" | "pay" | "push")))
 }
 
-/// Work that a caller gives: a function, or a method of an object of which nothing is known.
+/// Work that a caller gives: a method of an object of which nothing is known. A bare callback is for its callers to judge.
 fn handed_in(view: &View<'_>, event: &FlatEvent) -> bool {
     let Some((callee, _)) = event.call() else { return false };
     let given = |value: &Value| matches!(value, Value::Param(function, _) if *function == view.flat.root);
     match (&event.what, callee) {
-        (What::Nothing, callee) => given(callee) && !event.inlined,
         (What::Presumed(presumed), Value::Member(of, _)) => !presumed.reads && given(of),
         _ => false,
     }
