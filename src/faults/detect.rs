@@ -80,7 +80,11 @@ pub fn detect(
     let found =
         sift(found, &mut sightings, |_, candidate| (single && copies_of(candidate.rule).is_some()).then_some(Why::OneCopy));
     let kept = nearest(found.clone());
-    for (function, candidate) in &found {
+    // Advice speaks of a sound use with a known limit.
+    let advice = |candidate: &Candidate| {
+        candidate.severity.or(catalogue.get(candidate.rule).map(|rule| rule.severity)) == Some(crate::rules::Severity::Advice)
+    };
+    for (function, candidate) in found.iter().filter(|(_, candidate)| !advice(candidate)) {
         if let Some((_, kept)) = kept.iter().find(|(_, kept)| same_fault(kept, candidate)) {
             sightings.fault(*function, candidate, kept, family(candidate));
         }
