@@ -6,7 +6,7 @@ use std::path::Path;
 
 use lockcheck::facts::{Act, facts};
 use lockcheck::files::{WalkOptions, read_tree};
-use lockcheck::program::{Flattener, Tree, What};
+use lockcheck::program::{Flattener, Schema, Tree, What};
 use lockcheck::rules::{RuleSet, Rulebook};
 use lockcheck::syntax;
 
@@ -27,6 +27,9 @@ fn main() -> anyhow::Result<()> {
     let tree = Tree::new(files, paths, Rulebook::load(&RuleSet::builtin())?);
     let flattener = Flattener::new(&tree);
     let mut out = String::new();
+    if wanted.is_none() {
+        out.push_str(&Schema::read(found.sources.iter(), &found.documents, &tree).to_string());
+    }
     for function in tree.all_functions() {
         let name = tree.function(function).map(|function| function.name.clone()).unwrap_or_default();
         if wanted.as_ref().is_some_and(|wanted| *wanted != name) {

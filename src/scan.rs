@@ -1,22 +1,22 @@
 //! [`scan`]: from a tree on disk to a [`Report`], stage by stage. It must not know how a report is printed.
 
 mod parsed;
+mod waves;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use rayon::prelude::*;
-
-use crate::facts::{Act, FileFacts, Value, facts};
+use crate::facts::{Act, FileFacts, Value};
 use crate::faults::{self, Detected, World};
-use crate::files::{Language, Source, Tree, WalkOptions, read_tree};
+use crate::files::{Source, Tree, WalkOptions, read_tree};
 use crate::findings::{Remark, Report, Selection, Stats, Suppressions, settle};
 use crate::program::{self, Copies, Counted, Flattener, Instances, Schema};
 use crate::rules::{Catalogue, FileRole, RuleSet, Rulebook, ScriptKind};
-use crate::syntax::Unit;
+use crate::syntax;
 
-use parsed::{Parsed, deep_threads, parse_all};
+use parsed::deep_threads;
+use waves::read_waves;
 
 /// What to scan and how.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +35,8 @@ pub struct ScanOptions {
     pub copies: Option<u32>,
     /// Follow symbolic links.
     pub follow_links: bool,
+    /// Parse every file, also those in which nothing can happen. The findings are the same.
+    pub every_file: bool,
 }
 
 /// How far a scan has come.
@@ -58,20 +60,20 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
     let selection = Selection::new(&catalogue, options.select.clone(), options.ignore.clone(), options.strict)?;
 
     progress(Progress { stage: "reading", done: 0, total: 0 });
-    let mut tree = read_tree(
-        &options.root,
-        WalkOptions { follow_links: options.follow_links, documents: book.deploy.files().map(str::to_owned).collect() },
-    )?;
+    let mut tree = read_tree(&options.root, WalkOptions { follow_links: options.follow_links, documents: book.documents() })?;
     // Tests serve nobody.
     let files = tree.sources.len() + tree.documents.len();
     tree.sources.retain(|source| book.reach.role(&source.path, std::iter::empty()) != FileRole::Test);
     let (parsed, remarks, (found, copies)) = deep_threads()?.install(|| {
-        let units = parse_all(&tree.sources, progress);
-        tree.gaps.extend(units.iter().flat_map(|parsed| parsed.gaps().iter().cloned()));
-        let parsed = units.iter().filter_map(Parsed::unit).count();
-        let remarks: Vec<Remark> = remarks(&tree, &units).collect();
+        let sources: Vec<&Source> = tree.sources.iter().filter(|source| syntax::reads(source.language)).collect();
+        let is_data = |source: &Source| book.deploy.reads(&source.path, &source.text) || book.settings.speaks_in(&source.text);
+        let mut read = read_waves(&sources, options.every_file, &is_data, progress);
+        tree.gaps.extend(read.iter_mut().flat_map(|parsed| std::mem::take(&mut parsed.gaps)));
+        let parsed = read.iter().filter(|parsed| !parsed.failed).count();
+        let files: Vec<FileFacts> = read.into_iter().map(|parsed| parsed.facts).collect();
+        let remarks: Vec<Remark> = remarks(&sources, &files).collect();
         progress(Progress { stage: "linking", done: 0, total: 0 });
-        let found = find_faults(&tree, units, book, &catalogue, options.copies);
+        let found = find_faults(&tree, &sources, files, book, &catalogue, options.copies);
         (parsed, remarks, found)
     });
     let (suppressions, unclear) = Suppressions::read(remarks, &catalogue);
@@ -101,25 +103,29 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
     })
 }
 
-/// Facts, program and detectors: everything between the units and the findings.
-fn find_faults(tree: &Tree, units: Vec<Parsed>, book: Rulebook, catalogue: &Catalogue, given: Option<u32>) -> (Detected, Copies) {
-    let read: Vec<(&Source, Unit)> =
-        tree.sources.iter().zip(units).filter_map(|(source, parsed)| Some((source, parsed.into_unit()?))).collect();
-    let (sources, units): (Vec<&Source>, Vec<Unit>) = read.into_iter().unzip();
-    let files: Vec<FileFacts> = units.into_par_iter().enumerate().map(|(index, unit)| facts(index as u32, unit)).collect();
+/// Program and detectors: everything between the facts and the findings.
+fn find_faults(
+    tree: &Tree,
+    sources: &[&Source],
+    files: Vec<FileFacts>,
+    book: Rulebook,
+    catalogue: &Catalogue,
+    given: Option<u32>,
+) -> (Detected, Copies) {
     let paths = sources.iter().map(|source| source.path.clone()).collect();
-    let program = program::Tree::new(files, paths, book);
+    let environment = program::environment(&book, &tree.documents);
+    let program = program::Tree::new(files, paths, book).with_environment(environment);
     let flattener = Flattener::new(&program);
     let world = World {
         tree: &program,
-        schema: &Schema::read(tree.sources.iter().filter(|source| source.language == Language::Sql)),
+        schema: &Schema::read(tree.sources.iter(), &tree.documents, &program),
         instances: &Instances::new(&program),
         owner_checked: owner_checked(&program),
         pooled_by_transaction: tree.documents.iter().any(|document| pools_by_transaction(&document.text)),
     };
-    let running = [program::deployments(&program, &sources, &tree.documents), program::forks(&program, &sources)].concat();
+    let running = [program::deployments(&program, sources, &tree.documents), program::forks(&program, sources)].concat();
     let copies = Copies::new(given, running);
-    (faults::detect(&world, &flattener, &sources, catalogue, &copies), copies)
+    (faults::detect(&world, &flattener, sources, catalogue, &copies), copies)
 }
 
 /// How many copies run, in words, with the line that says it.
@@ -157,10 +163,9 @@ fn pools_by_transaction(text: &str) -> bool {
 }
 
 /// All comments of the tree.
-fn remarks<'t>(tree: &'t Tree, units: &'t [Parsed]) -> impl Iterator<Item = Remark> + 't {
-    let parsed = tree.sources.iter().zip(units).filter_map(|(source, unit)| Some((source, unit.unit()?)));
-    parsed.flat_map(|(source, unit)| {
-        unit.comments.iter().map(move |comment| {
+fn remarks<'t>(sources: &'t [&Source], files: &'t [FileFacts]) -> impl Iterator<Item = Remark> + 't {
+    sources.iter().zip(files).flat_map(|(source, facts)| {
+        facts.unit.comments.iter().map(move |comment| {
             let (line, column) = source.lines.position(comment.span.start);
             let before = source.line_text(line).get(..column as usize - 1).unwrap_or("");
             let (last, _) = source.lines.position(comment.span.end.saturating_sub(1).max(comment.span.start));
@@ -190,17 +195,18 @@ fn prefix(root: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::facts;
     use crate::files::{Language, Source, Span};
     use crate::syntax::Comment;
-    use parsed::sample_unit;
+    use parsed::empty_unit;
 
     #[test]
     fn a_remark_knows_whether_it_stands_alone() {
         let source = Source::new("a.py", Language::Python, "x = 1  # one\n  # two\n");
         let comment = |text: &str, start, end| Comment { text: text.into(), span: Span::new(start, end) };
-        let parsed = [Parsed::Unit(Box::new(sample_unit(vec![comment("one", 7, 12), comment("two", 15, 20)])))];
-        let tree = Tree { sources: vec![source], ..Tree::default() };
-        let found: Vec<_> = remarks(&tree, &parsed).map(|remark| (remark.text, remark.line, remark.alone)).collect();
+        let unit = empty_unit(Language::Python, vec![comment("one", 7, 12), comment("two", 15, 20)]);
+        let found: Vec<_> =
+            remarks(&[&source], &[facts(0, unit)]).map(|remark| (remark.text, remark.line, remark.alone)).collect();
         assert_eq!(found, [("one".to_string(), 1, false), ("two".to_string(), 2, true)]);
     }
 

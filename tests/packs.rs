@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use lockcheck::facts::{Act, FnRef, facts};
 use lockcheck::files::{Language, Source, WalkOptions, read_tree};
-use lockcheck::program::{Column, Flattener, Meant, Statement, Tree, What, decorator, meaning};
+use lockcheck::program::{Column, Declaration, Flattener, Meant, Statement, Tree, What, decorator, meaning};
 use lockcheck::rules::{Pack, RuleSet, Rulebook};
 use lockcheck::syntax;
 
@@ -118,11 +118,18 @@ impl Fixture {
         found
     }
 
+    /// What declarations of tables mean: attributes and decorators of classes and fields, steps on a builder that a callback is given.
+    fn declared(&self) -> Vec<(u32, u32, Meant)> {
+        let declared = Declaration::all(&self.tree).into_iter();
+        declared.map(|declared| (declared.file, declared.span.start, declared.meant)).collect()
+    }
+
     /// The paths of a library's rows that are called.
     fn called(&self, library: &str) -> BTreeSet<(usize, String)> {
         let mut called = BTreeSet::new();
-        for (function, _, meant) in self.meant() {
-            let packs = self.tree.packs(function.file);
+        let called_here = self.meant().into_iter().map(|(function, _, meant)| (function.file, meant));
+        for (file, meant) in called_here.chain(self.declared().into_iter().map(|(file, _, meant)| (file, meant))) {
+            let packs = self.tree.packs(file);
             let Some(pack) = packs.packs().iter().find(|pack| pack.library.name == *meant.library) else { continue };
             if *meant.library != *library {
                 continue;
@@ -164,6 +171,9 @@ impl Fixture {
                 }
             }
         }
+        for (file, at, meant) in self.declared() {
+            lines.insert((file, self.line(file, at), format!("declares {}", print_meant(&meant))));
+        }
         lines.into_iter().map(|(file, line, what)| format!("{}:{line}: {what}\n", self.sources[file as usize].path)).collect()
     }
 
@@ -184,6 +194,8 @@ fn print_statement(statement: &Statement) -> String {
     };
     let flags = [
         (statement.conflict, " conflict"),
+        (statement.keyed, " keyed"),
+        (statement.either, " either"),
         (statement.row_lock, " row-lock"),
         (statement.returning, " returning"),
         (statement.counts, " counts"),

@@ -56,6 +56,9 @@ pub struct ScanArgs {
     /// Scan from scratch. Every scan does for now; the flag is there for scripts that must be sure
     #[arg(long = "no-cache", hide = true)]
     _no_cache: bool,
+    /// Parse every file, also those in which nothing can happen: slower, with the same findings
+    #[arg(long, hide = true)]
+    every_file: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -93,6 +96,7 @@ pub fn run(args: &ScanArgs) -> anyhow::Result<u8> {
         strict: args.strict,
         copies: args.copies,
         follow_links: args.follow_links,
+        every_file: args.every_file,
     };
     let spinner = Spinner::new();
     let report = scan(&options, &|progress| spinner.show(progress))?;

@@ -18,9 +18,16 @@ pub struct FileFacts {
     pub functions: Vec<FnFacts>,
     /// Initial values of declared fields, by class and name.
     pub field_values: HashMap<(u32, Arc<str>), Value>,
+    /// Decorators of classes, by class.
+    pub class_marks: HashMap<u32, Vec<Mark>>,
+    /// Decorators of declared fields, by class and name.
+    pub field_marks: HashMap<(u32, Arc<str>), Vec<Mark>>,
     /// Module-level variables.
     pub names: HashMap<Arc<str>, ModuleName>,
 }
+
+/// A decorator, as a value of the module's top level, and where it stands.
+pub type Mark = (Value, Span);
 
 /// A module-level variable.
 #[derive(Debug, Clone)]
@@ -47,7 +54,9 @@ pub struct FnFacts {
     /// What each local variable can be.
     pub locals: HashMap<Arc<str>, Value>,
     /// Decorators, as values of the module's top level.
-    pub decorators: Vec<(Value, Span)>,
+    pub decorators: Vec<Mark>,
+    /// It has no body, or an empty one: the signature of an interface's or abstract method.
+    pub is_empty: bool,
 }
 
 /// A condition, and whether it held: what must be so for an event to happen.
@@ -166,6 +175,17 @@ pub enum Act {
         /// With what.
         value: Value,
     },
+}
+
+impl FileFacts {
+    /// Lets go of what the facts say again: the bodies of functions.
+    pub fn slim(&mut self) {
+        self.unit.functions.iter_mut().for_each(|function| function.body = vec![]);
+        for function in &mut self.functions {
+            function.events.shrink_to_fit();
+            function.conds.shrink_to_fit();
+        }
+    }
 }
 
 impl FnFacts {

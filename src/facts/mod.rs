@@ -6,6 +6,6 @@ mod scope;
 mod value;
 mod walk;
 
-pub use event::{Act, Cond, Event, FileFacts, FnFacts, Guard, LoopFact, ModuleName, TryFact};
+pub use event::{Act, Cond, Event, FileFacts, FnFacts, Guard, LoopFact, Mark, ModuleName, TryFact};
 pub use value::{FnRef, Piece, Value};
 pub use walk::facts;

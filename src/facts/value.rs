@@ -147,53 +147,102 @@ impl Value {
         }
     }
 
+    /// Whether one of the values directly inside this one satisfies `test`; those after it are not asked.
+    fn any_child<'a>(&'a self, test: &mut dyn FnMut(&'a Value) -> bool) -> bool {
+        match self {
+            Value::Template(pieces) => pieces.iter().any(|piece| match piece {
+                Piece::Value(value) => test(value),
+                Piece::Text(_) => false,
+            }),
+            Value::Member(inner, _) | Value::Element(inner) | Value::Not(inner) | Value::Is(inner, _) => test(inner),
+            Value::Index(of, key) => test(of) || test(key),
+            Value::Object(_, entries) => entries.iter().any(|(_, value)| test(value)),
+            Value::List(items) | Value::All(items) | Value::Any(items) | Value::Mix(items) => items.iter().any(test),
+            Value::Op(_, pair) => pair.iter().any(test),
+            Value::Choose(parts) => parts.iter().any(test),
+            _ => false,
+        }
+    }
+
     /// Calls `visit` on this value and everything inside it, outermost first.
     pub fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Value)) {
         visit(self);
-        for child in self.children() {
+        self.any_child(&mut |child| {
             child.walk(visit);
-        }
+            false
+        });
     }
 
     /// Whether anything inside satisfies `test`.
     pub fn any(&self, test: &dyn Fn(&Value) -> bool) -> bool {
-        test(self) || self.children().into_iter().any(|child| child.any(test))
+        test(self) || self.any_child(&mut |child| child.any(test))
     }
 
     /// This value with every part replaced by what `replace` gives for it, outermost first; parts for which it gives
     /// nothing are rebuilt from their own parts.
     pub fn map(&self, replace: &mut dyn FnMut(&Value) -> Option<Value>) -> Value {
+        self.mapped(replace).unwrap_or_else(|| self.clone())
+    }
+
+    /// The same; `None` where nothing in it is replaced, so that what stays is shared and not made anew.
+    pub fn mapped(&self, replace: &mut dyn FnMut(&Value) -> Option<Value>) -> Option<Value> {
         if let Some(value) = replace(self) {
-            return value;
+            return Some(value);
         }
-        let mut list = |items: &Arc<[Value]>| -> Arc<[Value]> { items.iter().map(|item| item.map(replace)).collect() };
         match self {
-            Value::Template(pieces) => Value::Template(
-                pieces
-                    .iter()
-                    .map(|piece| match piece {
-                        Piece::Text(text) => Piece::Text(text.clone()),
-                        Piece::Value(value) => Piece::Value(value.map(replace)),
-                    })
-                    .collect(),
-            ),
-            Value::Member(inner, name) => inner.map(replace).member(name),
-            Value::Index(of, key) => Value::Index(Arc::new(of.map(replace)), Arc::new(key.map(replace))),
-            Value::Element(inner) => Value::Element(Arc::new(inner.map(replace))),
-            Value::Not(inner) => Value::Not(Arc::new(inner.map(replace))),
-            Value::Is(inner, shape) => Value::Is(Arc::new(inner.map(replace)), shape.clone()),
+            Value::Template(pieces) => {
+                let of = |piece: &Piece| match piece {
+                    Piece::Text(_) => None,
+                    Piece::Value(value) => value.mapped(replace).map(Piece::Value),
+                };
+                replaced(pieces, of).map(Value::Template)
+            }
+            Value::Member(inner, name) => match inner.mapped(replace) {
+                Some(inner) => Some(inner.member(name)),
+                None => inner.entry(name).cloned(),
+            },
+            Value::Index(of, key) => both(of, key, replace).map(|(of, key)| Value::Index(of, key)),
+            Value::Element(inner) => inner.mapped(replace).map(|inner| Value::Element(Arc::new(inner))),
+            Value::Not(inner) => inner.mapped(replace).map(|inner| Value::Not(Arc::new(inner))),
+            Value::Is(inner, shape) => inner.mapped(replace).map(|inner| Value::Is(Arc::new(inner), shape.clone())),
             Value::Object(ty, entries) => {
-                Value::Object(ty.clone(), entries.iter().map(|(key, value)| (key.clone(), value.map(replace))).collect())
+                let of = |(key, value): &(Arc<str>, Value)| value.mapped(replace).map(|value| (key.clone(), value));
+                replaced(entries, of).map(|entries| Value::Object(ty.clone(), entries))
             }
-            Value::List(items) => Value::List(list(items)),
-            Value::All(items) => Value::All(list(items)),
-            Value::Any(items) => Value::one_of(list(items).iter().cloned()),
-            Value::Mix(items) => Value::Mix(list(items)),
-            Value::Op(op, pair) => Value::Op(*op, Arc::new([pair[0].map(replace), pair[1].map(replace)])),
+            Value::List(items) => replaced(items, |item| item.mapped(replace)).map(Value::List),
+            Value::All(items) => replaced(items, |item| item.mapped(replace)).map(Value::All),
+            Value::Any(items) => replaced(items, |item| item.mapped(replace)).map(|items| Value::one_of(items.iter().cloned())),
+            Value::Mix(items) => replaced(items, |item| item.mapped(replace)).map(Value::Mix),
+            Value::Op(op, pair) => {
+                let [left, right] = &**pair;
+                let (new_left, new_right) = (left.mapped(replace), right.mapped(replace));
+                let changed = new_left.is_some() || new_right.is_some();
+                changed.then(|| {
+                    let left = new_left.unwrap_or_else(|| left.clone());
+                    Value::Op(*op, Arc::new([left, new_right.unwrap_or_else(|| right.clone())]))
+                })
+            }
             Value::Choose(parts) => {
-                Value::Choose(Arc::new([parts[0].map(replace), parts[1].map(replace), parts[2].map(replace)]))
+                let new = [parts[0].mapped(replace), parts[1].mapped(replace), parts[2].mapped(replace)];
+                let changed = new.iter().any(Option::is_some);
+                changed.then(|| {
+                    let mut kept = parts.iter();
+                    let of = |new: Option<Value>| {
+                        let old = kept.next();
+                        new.or_else(|| old.cloned()).unwrap_or_default()
+                    };
+                    Value::Choose(Arc::new(new.map(of)))
+                })
             }
-            other => other.clone(),
+            _ => None,
+        }
+    }
+
+    /// This value with its parts replaced and within bounds; `None` where nothing in it changes.
+    pub fn renewed(&self, replace: &mut dyn FnMut(&Value) -> Option<Value>) -> Option<Value> {
+        match self.mapped(replace) {
+            Some(value) => Some(value.bounded()),
+            None => self.larger_than(&mut { LARGEST }).then(|| self.clone().bounded()),
         }
     }
 
@@ -220,9 +269,7 @@ impl Value {
 
     /// This value, or only its dependencies where it has grown too large to be worth its shape.
     pub fn bounded(self) -> Value {
-        let mut nodes = 0;
-        self.walk(&mut |_| nodes += 1);
-        if nodes <= LARGEST {
+        if !self.larger_than(&mut { LARGEST }) {
             return self;
         }
         let mut leaves: Vec<Value> = vec![];
@@ -237,6 +284,15 @@ impl Value {
         Value::Mix(leaves.into())
     }
 
+    /// Whether this value has more than `left` nodes.
+    fn larger_than(&self, left: &mut usize) -> bool {
+        match left.checked_sub(1) {
+            Some(less) => *left = less,
+            None => return true,
+        }
+        self.any_child(&mut |child| child.larger_than(left))
+    }
+
     /// The alternatives of a value that is one of several; itself otherwise.
     pub fn options(&self) -> Vec<&Value> {
         match self {
@@ -247,9 +303,48 @@ impl Value {
     }
 }
 
+/// A list with some of its items replaced; `None` where none is.
+fn replaced<T: Clone>(items: &Arc<[T]>, mut of: impl FnMut(&T) -> Option<T>) -> Option<Arc<[T]>> {
+    let mut changed: Option<Vec<T>> = None;
+    for (index, item) in items.iter().enumerate() {
+        match (of(item), &mut changed) {
+            (Some(new), Some(list)) => list.push(new),
+            (Some(new), None) => {
+                let mut list = Vec::with_capacity(items.len());
+                list.extend_from_slice(&items[..index]);
+                list.push(new);
+                changed = Some(list);
+            }
+            (None, Some(list)) => list.push(item.clone()),
+            (None, None) => {}
+        }
+    }
+    changed.map(Arc::from)
+}
+
+/// Two values with some of their parts replaced; `None` where none is.
+fn both(
+    left: &Arc<Value>,
+    right: &Arc<Value>,
+    replace: &mut dyn FnMut(&Value) -> Option<Value>,
+) -> Option<(Arc<Value>, Arc<Value>)> {
+    let (new_left, new_right) = (left.mapped(replace), right.mapped(replace));
+    let changed = new_left.is_some() || new_right.is_some();
+    changed.then(|| (new_left.map_or_else(|| left.clone(), Arc::new), new_right.map_or_else(|| right.clone(), Arc::new)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_replaced_is_shared() {
+        let list: Arc<[Value]> = [Value::Null, Value::Bool(true)].into();
+        let value = Value::List(list.clone());
+        assert_eq!(value.mapped(&mut |_| None), None);
+        let swap = |part: &Value| (*part == Value::Null).then_some(Value::Bool(false));
+        assert_eq!(value.map(&mut { swap }), Value::List([Value::Bool(false), Value::Bool(true)].into()));
+    }
 
     #[test]
     fn one_of_keeps_each_value_once() {

@@ -3,7 +3,8 @@
 
 use super::candidate::Candidate;
 use super::effects::{decided, effect, row_locked};
-use super::rows::{RowRead, RowWrite, columns_of, compares, computes_from, open_writes, row_reads, same_table, says_exists};
+use super::once::{check_then_insert, unbacked_calls};
+use super::rows::{RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, open_writes, row_reads, same_table};
 use super::subject::Judged;
 use super::view::View;
 use super::{Confidence, Role};
@@ -14,6 +15,7 @@ use crate::syntax::{BinaryOp, ExitKind, Shape};
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     stored_values(view, found);
+    unbacked_calls(view, found);
     let reads = row_reads(view);
     if reads.is_empty() {
         return;
@@ -67,7 +69,16 @@ fn stored_values(view: &View<'_>, found: &mut Judged) {
 }
 
 /// The fault between a read and a write, with its rank: the lower, the more it says.
-fn judge(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<(u8, Candidate)> {
+pub(super) fn judge(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<(u8, Candidate)> {
+    // A save compares the version that was read, where the entity has one.
+    let table = write.statement.table.as_ref().or(read.statement.table.as_ref());
+    if write.saves && table.is_some_and(|table| view.world.schema.version(table).is_some()) {
+        return None;
+    }
+    // A unique key that refuses the second row leaves one question: who answers for the refusal.
+    if write.keyed {
+        return check_then_insert(view, read, write).map(|found| (4, found));
+    }
     number_from_max(view, read, write)
         .map(|found| (0, found))
         .or_else(|| lost_update(view, read, write).map(|found| (1, found)))
@@ -76,7 +87,7 @@ fn judge(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<(u
         .or_else(|| check_then_insert(view, read, write).map(|found| (4, found)))
 }
 
-fn candidate(
+pub(super) fn candidate(
     view: &View<'_>,
     rule: &'static str,
     read: &RowRead<'_>,
@@ -92,7 +103,7 @@ fn candidate(
     candidate.at_most(if sure { Confidence::High } else { Confidence::Medium })
 }
 
-fn table(write: &RowWrite<'_>, read: &RowRead<'_>) -> String {
+pub(super) fn table(write: &RowWrite<'_>, read: &RowRead<'_>) -> String {
     match write.statement.table.as_ref().or(read.statement.table.as_ref()) {
         Some(table) => format!("`{table}`"),
         None => "the row".to_owned(),
@@ -114,10 +125,16 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
 }
 
 fn number_from_max(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
-    if write.statement.op != Op::Insert || !(read.statement.max || read.statement.counts) || !same_table(read, write, view) {
+    let highest = read.statement.max || read.statement.counts;
+    let of_the_table = || same_table(read, write, view) || read.statement.max && read.statement.table.is_none();
+    if write.statement.op != Op::Insert || !(highest || read.statement.ordered) || !of_the_table() {
         return None;
     }
-    let column = write.statement.sets.iter().find(|column| computes_from(view, column, read.index))?;
+    // What an aggregate gives has a name of its own.
+    let column = write.statement.sets.iter().find(|column| match highest {
+        true => arithmetic_on(view, &column.value, read.index),
+        false => computes_from(view, column, read.index),
+    })?;
     let message =
         format!("the next `{}` is worked out from the rows there are: two requests at once get the same number", column.name);
     Some(candidate(view, "number-from-max", read, write, message, "the highest so far is read here"))
@@ -138,6 +155,11 @@ fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> 
             let compared = columns_of(view, &guard.value, read.index);
             let mut relative = write.statement.sets.iter().filter(|column| column.kind == ColumnKind::Relative);
             relative.any(|column| compared.is_empty() || compared.contains(&column.name))
+                || write
+                    .statement
+                    .sets
+                    .iter()
+                    .any(|column| compared.contains(&column.name) && raises(&guard.value, &column.value))
         }
         Op::Insert => read.statement.counts,
         _ => false,
@@ -154,18 +176,19 @@ fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> 
     Some(found)
 }
 
+/// Whether a condition compares what was read with the very value that is then written: the highest so far, the last one used.
+fn raises(cond: &Value, written: &Value) -> bool {
+    !matches!(written, Value::Unknown | Value::Null)
+        && cond.any(&|part| match part {
+            Value::Op(BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual, pair) => {
+                pair.contains(written)
+            }
+            _ => false,
+        })
+}
+
 fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
-    let statement = &write.statement;
-    if statement.op != Op::Update || statement.conditional() || !same_table(read, write, view) || write.event.detached {
-        return None;
-    }
-    let (column, _) =
-        statement.sets.iter().filter(|column| column.kind != ColumnKind::Relative && !is_stamp(&column.name)).find_map(
-            |column| {
-                let free = found_free(view, read, write, &column.name)?;
-                (free != column.value).then_some((column, free))
-            },
-        )?;
+    let column = marked(view, read, write)?;
     let asked = read.statement.wheres.iter().any(|where_| where_.name == column.name);
     if !asked && !leads_on(view, read, write) {
         return None;
@@ -178,6 +201,39 @@ fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Ca
     let mut found = candidate(view, "unconditional-claim", read, write, message, "found free here");
     found.outside_jobs = true;
     Some(found)
+}
+
+/// The column that a write marks after it was found free.
+pub(super) fn marked<'w>(view: &View<'_>, read: &RowRead<'_>, write: &'w RowWrite<'_>) -> Option<&'w Column> {
+    let statement = &write.statement;
+    if statement.op != Op::Update || statement.conditional() || !same_table(read, write, view) || write.event.detached {
+        return None;
+    }
+    // Another row of the same table.
+    let linked =
+        |entity: &Value| read.statement.entity.as_ref() == Some(entity) || view.flat.depends(entity).contains(&read.index);
+    if refused_and_caught(view, write) || write.saves && statement.entity.as_ref().is_some_and(|entity| !linked(entity)) {
+        return None;
+    }
+    statement
+        .sets
+        .iter()
+        .filter(|column| column.kind != ColumnKind::Relative && !is_stamp(&column.name) && !already_so(view, write, column))
+        .find(|column| found_free(view, read, write, &column.name).is_some_and(|free| free != column.value))
+}
+
+/// Whether the write is left out only where the row has the new value already: that asks for a change, not for a free row.
+fn already_so(view: &View<'_>, write: &RowWrite<'_>, column: &Column) -> bool {
+    let asks = |value: &Value| {
+        value.any(&|part| match part {
+            Value::Op(BinaryOp::Equal | BinaryOp::NotEqual, pair) => {
+                pair.contains(&column.value)
+                    && !matches!(column.value, Value::Null | Value::Unknown | Value::Bool(_) | Value::Text(_))
+            }
+            _ => false,
+        })
+    };
+    write.event.guards.iter().filter_map(|guard| view.flat.conds.get(guard.cond as usize)).any(|cond| asks(&cond.value))
 }
 
 /// Whether anything but the mark itself hangs on having found the row free: other work, or a refusal.
@@ -256,33 +312,8 @@ fn is_stamp(name: &str) -> bool {
     )
 }
 
-fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
-    if write.statement.op != Op::Insert || !same_table(read, write, view) {
-        return None;
-    }
-    let guard = write.event.guards.iter().find(|guard| {
-        view.flat
-            .conds
-            .get(guard.cond as usize)
-            .and_then(|cond| says_exists(view, &cond.value, read.index))
-            .is_some_and(|exists| exists != guard.holds)
-    })?;
-    let asked: Vec<&str> = read.statement.wheres.iter().map(|column| column.name.as_str()).collect();
-    let set: Vec<&str> = write.statement.sets.iter().map(|column| column.name.as_str()).collect();
-    if !asked.is_empty()
-        && !set.is_empty()
-        && !asked.iter().any(|column| {
-            set.iter().any(|other| other == column || other.trim_end_matches("id") == column.trim_end_matches("id"))
-        })
-    {
-        return None;
-    }
-    let message =
-        format!("{} is looked for and then added: two requests at once both find nothing and both add it", table(write, read));
-    let mut found = candidate(view, "check-then-insert", read, write, message, "looked for here");
-    if let Some(cond) = view.flat.conds.get(guard.cond as usize) {
-        found.add(Role::Check, cond.at, "decided here".to_owned());
-    }
-    let known = write.statement.table.as_ref().is_some_and(|table| view.world.schema.has(table));
-    Some(found.at_most(if known { Confidence::High } else { Confidence::Medium }))
+/// Whether a unique key's refusal of the write is caught by its type.
+fn refused_and_caught(view: &View<'_>, write: &RowWrite<'_>) -> bool {
+    let catches = |types: &[String]| types.iter().any(|ty| view.world.tree.book.verbs.is_refusal(ty));
+    write.event.caught.as_ref().is_some_and(|(types, _)| catches(types))
 }

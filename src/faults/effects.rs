@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 
+use super::once::unbacked;
 use super::reason::{Reason, Why};
 use super::view::View;
 use crate::facts::Value;
-use crate::program::{ColumnKind, FlatEvent, Op, What};
+use crate::program::{ColumnKind, FlatEvent, Key, Op, What};
 use crate::rules::{CommandKind, Meaning, Scope, ScriptKind};
 
 /// How surely an event is shared work.
@@ -87,17 +88,33 @@ pub fn idempotent(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
 
 /// What decides about an effect that all copies see: the write itself, a claim that guards it, or a shared lock.
 pub fn decided(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
-    decided_in_itself(view, event).or_else(|| by_a_claim(view, index, event)).or_else(|| under_a_shared_lock(view, index, event))
+    decided_in_itself(view, event).or_else(|| decided_elsewhere(view, index, event))
 }
 
-/// What in the write itself decides: a condition, a unique key, a key that the other side compares.
+/// What in the write itself decides: what [`in_itself`] says, or a unique key of the schema that an insert hits.
 pub fn decided_in_itself(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
+    let insert = event.statement().is_some_and(|statement| statement.op == Op::Insert);
+    let refused = if insert { unique_key(view, event) } else { None };
+    refused.or_else(|| in_itself(view, event))
+}
+
+/// What decides about an effect, whatever unique keys an insert may hit.
+pub fn decided_apart(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+    in_itself(view, event).or_else(|| decided_elsewhere(view, index, event))
+}
+
+/// What decides about an effect besides the write itself: a claim that guards it, or a shared lock it is under.
+pub fn decided_elsewhere(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+    by_a_claim(view, index, event).or_else(|| under_a_shared_lock(view, index, event))
+}
+
+/// What in the write itself decides: its condition, how it meets a conflict, a key that the other side compares, or that the database computes.
+pub fn in_itself(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
     let why = match &event.what {
         What::Statement(statement) => match statement.op {
-            Op::Upsert if !written_back(view, statement) => Why::ConflictHandled,
-            Op::Insert if statement.conflict => Why::ConflictHandled,
+            Op::Upsert if !written_back(view, statement) && !unbacked(view, statement) => Why::ConflictHandled,
+            Op::Insert if statement.conflict && !unbacked(view, statement) => Why::ConflictHandled,
             Op::Insert if statement.subquery => Why::Condition,
-            Op::Insert => return unique_key(view, event),
             Op::Update if statement.conditional() => Why::Condition,
             Op::Update if relative(statement) => Why::Atomic,
             Op::Delete => Why::Idempotent,
@@ -126,10 +143,13 @@ fn relative(statement: &crate::program::Statement) -> bool {
 pub fn unique_key(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
     let statement = event.statement()?;
     let table = statement.table.as_ref()?;
-    let columns: Vec<String> =
-        statement.sets.iter().filter(|column| !fresh(view, &column.value)).map(|column| column.name.clone()).collect();
-    let key = view.world.schema.unique_among(table, &columns)?;
-    Some(Reason::of(view, Why::UniqueKey, event).by(format!("{table}({})", key.join(", "))))
+    let given: Vec<&str> = (statement.sets.iter())
+        .filter(|column| !fresh(view, &column.value) && column.value != Value::Null)
+        .map(|column| column.name.as_str())
+        .collect();
+    let hit = |key: &&Key| key.columns.iter().all(|column| given.contains(&column.as_str())) && key.speaks_of(&statement.sets);
+    let key = view.world.schema.keys(table).into_iter().find(hit)?;
+    Some(Reason::of(view, Why::UniqueKey, event).by(format!("{table}({})", key.columns.join(", "))))
 }
 
 /// Whether a value is new each time (a random id), so that a unique key on it decides nothing.
@@ -141,7 +161,7 @@ pub fn fresh(view: &View<'_>, value: &Value) -> bool {
 pub fn claims(view: &View<'_>, event: &FlatEvent) -> bool {
     match &event.what {
         What::Statement(statement) => match statement.op {
-            Op::Insert => statement.conflict || unique_key(view, event).is_some(),
+            Op::Insert => statement.conflict && !unbacked(view, statement) || unique_key(view, event).is_some(),
             Op::Upsert => statement.returning,
             Op::Update => statement.conditional(),
             Op::Delete => true,
@@ -161,10 +181,14 @@ pub fn claims(view: &View<'_>, event: &FlatEvent) -> bool {
     }
 }
 
-fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+/// The claim that guards an effect: an earlier answer that tells one winner among all copies.
+pub fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
     let deciding = view.decided_by(event);
     if let Some(claim) = deciding.iter().filter(|at| **at < index && claims(view, view.event(**at))).min() {
         return Some(Reason::of(view, Why::Claim, view.event(*claim)));
+    }
+    if let Some(gave) = handed_out(view, event) {
+        return Some(Reason::of(view, Why::Claim, view.event(gave)));
     }
     // An insert that a unique key refuses throws: what follows on the same way happens once.
     let guards: HashSet<_> = event.guards.iter().collect();
@@ -174,6 +198,21 @@ fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> 
             && earlier.caught.as_ref().is_none_or(|(_, throws)| *throws)
             && earlier.guards.iter().all(|guard| guards.contains(guard));
         refused.then(|| unique_key(view, earlier)).flatten()
+    })
+}
+
+/// The changing write whose returned rows an effect is on: each row goes to one copy.
+fn handed_out(view: &View<'_>, event: &FlatEvent) -> Option<u32> {
+    let (callee, args) = event.call()?;
+    let mut on = view.flat.depends(callee);
+    args.iter().for_each(|(_, value)| on.extend(view.flat.depends(value)));
+    on.into_iter().filter(|at| gives_rows(view.event(*at))).min()
+}
+
+/// Whether a write gives back the rows it found and changed or took away.
+fn gives_rows(event: &FlatEvent) -> bool {
+    event.statement().is_some_and(|statement| {
+        statement.returning && (statement.op == Op::Delete || statement.op == Op::Update && statement.conditional())
     })
 }
 
@@ -225,7 +264,8 @@ pub fn refreshes_credential(view: &View<'_>, event: &FlatEvent) -> bool {
     }
 }
 
-/// Whether a call's arguments ask for the OAuth 2.0 refresh grant (RFC 6749, section 6).
+/// Whether a call's arguments, or those of the builder's steps before it, ask for the OAuth 2.0 refresh grant (RFC 6749,
+/// section 6).
 fn grants(view: &View<'_>, event: &FlatEvent) -> bool {
     let says = |value: &Value| {
         value.any(&|part| match part {
@@ -240,5 +280,20 @@ fn grants(view: &View<'_>, event: &FlatEvent) -> bool {
             _ => false,
         })
     };
-    event.call().is_some_and(|(_, args)| args.iter().any(|(_, value)| says(value) || says(&view.world.tree.settled(value))))
+    let mut at = event;
+    for _ in 0..16 {
+        let step = at.meant(Meaning::Build).is_some() || matches!(at.what, What::Nothing) && !at.inlined;
+        let Some((callee, args)) = at.call().filter(|_| step || at.at == event.at) else { return false };
+        if args.iter().any(|(_, value)| says(value) || says(&view.world.tree.settled(value))) {
+            return true;
+        }
+        at = match callee {
+            Value::Member(of, _) => match &**of {
+                Value::Flat(index) => view.event(*index),
+                _ => return false,
+            },
+            _ => return false,
+        };
+    }
+    false
 }

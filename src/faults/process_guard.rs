@@ -8,10 +8,9 @@ use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::{StateChange, StateTest, changes, is_state, tests_guarding, tests_in};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, Lifetime, Place};
-use crate::rules::Scope;
-use crate::rules::TypeKind;
+use crate::facts::{Act, Guard, Value};
+use crate::program::{FlatEvent, Lifetime, Op, Place};
+use crate::rules::{Meaning, Scope, TypeKind};
 
 const SINGLE_FLIGHT: &str = "process-single-flight";
 
@@ -20,7 +19,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     if !changes.iter().any(|change| !change.removes) {
         return;
     }
-    let mut guards: Vec<Guard> = vec![];
+    let mut guards: Vec<Guarded> = vec![];
     for (index, event) in view.events() {
         let Some(sureness) = effect(view, event) else { continue };
         for test in tests_guarding(view, event) {
@@ -30,6 +29,21 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
                 None => Ok(candidate(view, &test, change, event, sureness)),
             };
             guard_of(view, &mut guards, test).tell(view, event, told);
+        }
+    }
+    // What the library builds for a missing entry: one build per process.
+    for (index, event) in view.events().filter(|(_, event)| event.meant(Meaning::Get).is_some_and(|meant| meant.flag("makes"))) {
+        let Some(change) = changes.iter().find(|change| change.event == index && view.lasts(&change.place)) else { continue };
+        let built = view.events().find(|(at, work)| {
+            *at > index
+                && work.hops.contains(&event.at)
+                && refreshes_credential(view, work)
+                && harmless(view, *at, work).is_none()
+        });
+        if let Some((_, work)) = built {
+            let test = StateTest { place: change.place.clone(), event: Some(index), at: event.at, absent: Some(true) };
+            let told = candidate(view, &test, change, work, effect(view, work).unwrap_or(Sureness::Presumed));
+            guard_of(view, &mut guards, test).tell(view, work, Ok(told));
         }
     }
     // Tested and changed, around nothing that others see.
@@ -56,14 +70,14 @@ fn listed(view: &View<'_>, place: &Place) -> bool {
 }
 
 /// A piece of state that is tested and changed, and what was told of the work it guards.
-struct Guard {
+struct Guarded {
     place: Place,
     subject: Subject,
     worst: Option<Candidate>,
     reasons: Vec<Reason>,
 }
 
-impl Guard {
+impl Guarded {
     fn tell(&mut self, view: &View<'_>, work: &FlatEvent, told: Result<Candidate, Reason>) {
         self.subject.add_work(view, work);
         match told {
@@ -78,14 +92,14 @@ impl Guard {
     }
 }
 
-fn guard_of<'g>(view: &View<'_>, guards: &'g mut Vec<Guard>, test: StateTest) -> &'g mut Guard {
+fn guard_of<'g>(view: &View<'_>, guards: &'g mut Vec<Guarded>, test: StateTest) -> &'g mut Guarded {
     let at = guards.iter().position(|guard| guard.place == test.place).unwrap_or_else(|| {
         let subject = match test.event {
             Some(event) => Subject::of(Kind::Guard, view.event(event)),
             None => Subject::at(Kind::Guard, test.at, 0),
         };
         let subject = subject.kept_in(view, &test.place);
-        guards.push(Guard { place: test.place, subject, worst: None, reasons: vec![] });
+        guards.push(Guarded { place: test.place, subject, worst: None, reasons: vec![] });
         guards.len() - 1
     });
     &mut guards[at]
@@ -96,7 +110,7 @@ fn changed_near<'c>(view: &View<'_>, changes: &'c [StateChange], test: &StateTes
     let file = test.event.map_or(test.at.file, |index| view.event(index).origin.0.file);
     let near = |change: &StateChange| view.event(change.event).origin.0.file == file;
     let change = changes.iter().find(|change| !change.removes && change.place.same(&test.place) && near(change))?;
-    (!counts_only(changes, test) && !only_reports(view, test)).then_some(change)
+    (!counts_only(changes, test) && !only_reports(view, test) && !is_row(view, test, change)).then_some(change)
 }
 
 /// Why work behind a test is sound.
@@ -125,6 +139,17 @@ fn sound(
 fn counts_only(changes: &[StateChange], test: &StateTest) -> bool {
     let mut own = changes.iter().filter(|change| change.place.same(&test.place) && !change.removes).peekable();
     own.peek().is_some() && own.all(|change| change.counts)
+}
+
+/// Whether the state is a record of the database that this function saves: its fields are the row's, not the process's.
+fn is_row(view: &View<'_>, test: &StateTest, change: &StateChange) -> bool {
+    let is_entry = |value: &Value| view.place(value).is_some_and(|place| place.holder == test.place.holder);
+    !(test.place.path.is_empty() && change.place.path.is_empty())
+        && view.events().any(|(_, event)| {
+            event
+                .statement()
+                .is_some_and(|statement| statement.op == Op::Save && statement.entity.as_ref().is_some_and(&is_entry))
+        })
 }
 
 /// State on this machine's disk is another rule's business.
@@ -159,7 +184,21 @@ fn given_out(view: &View<'_>, test: &StateTest) -> bool {
         (Value::Member(..) | Value::Module(..), None) => view.place(part).is_some_and(|place| place.same(&test.place)),
         _ => false,
     };
-    view.flat.returns.iter().any(|(value, _)| value.any(&got))
+    let gives =
+        |returns: &[(Value, Vec<Guard>)]| returns.iter().any(|(value, _)| value.any(&got) || passes(view, value, 0).any(&got));
+    gives(&view.flat.returns) || view.events().any(|(_, event)| event.inlined && gives(&event.returns))
+}
+
+/// What a value is behind calls that only hand it on.
+fn passes(view: &View<'_>, value: &Value, depth: u32) -> Value {
+    let at = match value {
+        Value::Flat(index) if depth < 8 => view.event(*index).meant(crate::rules::Meaning::Pass),
+        _ => None,
+    };
+    match at {
+        Some(meant) => passes(view, meant.part("of").unwrap_or(&meant.receiver), depth + 1),
+        None => value.clone(),
+    }
 }
 
 /// Whether what is put was read elsewhere: a copy of shared data kept for a while.

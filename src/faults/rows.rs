@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::effects::{decided, unique_key};
+use super::effects::{decided_apart, decided_elsewhere, unique_key};
 use super::tests_of_state::{changes, tests_guarding};
 use super::view::View;
 use crate::facts::{Act, Value};
@@ -18,6 +18,10 @@ pub struct RowWrite<'v> {
     pub event: &'v FlatEvent,
     /// The statement; for a session's flush, what it writes.
     pub statement: Statement,
+    /// A unique key refuses a second one of it.
+    pub keyed: bool,
+    /// It writes what changed on loaded entities.
+    pub saves: bool,
 }
 
 /// A read of rows.
@@ -43,14 +47,42 @@ pub fn row_reads<'v>(view: &View<'v>) -> Vec<RowRead<'v>> {
 /// Writes of a function that nothing all copies see decides, and that no lock or guard of the process stands before (those
 /// are faults of their own).
 pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
-    let mut writes: Vec<RowWrite<'v>> = vec![];
     let changed = changes(view);
+    let mut writes = row_writes(view);
+    writes.retain(|write| {
+        let (index, event) = (write.index, write.event);
+        let guarded_here =
+            view.regions.iter().any(|region| region.scope == Scope::Process && region.excludes() && region.holds(index, event))
+                || tests_guarding(view, event)
+                    .iter()
+                    .any(|test| changed.iter().any(|change| !change.removes && change.place.same(&test.place)));
+        let locked_badly =
+            view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
+        // A write that lets the database compute may still spend what was compared before it.
+        let sound = match write.statement.op {
+            Op::Upsert => None,
+            Op::Update if !write.statement.conditional() => decided_elsewhere(view, index, event),
+            _ => decided_apart(view, index, event),
+        };
+        !(guarded_here || locked_badly || sound.is_some())
+    });
+    writes
+}
+
+/// All writes of rows, in one form.
+pub fn row_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
+    let mut writes: Vec<RowWrite<'v>> = vec![];
     for (index, event) in view.events() {
+        let saves = event.meant(Meaning::Flush).is_some() || event.statement().is_some_and(|statement| statement.op == Op::Save);
         let statement = match &event.what {
             What::Statement(statement) if matches!(statement.op, Op::Save) => {
                 let mut whole = (**statement).clone();
                 whole.op = Op::Update;
                 whole.sets = dirty(view, index, statement.entity.as_ref());
+                if let Some(columns) = statement.entity.as_ref().and_then(|entity| new_row(view, entity)) {
+                    whole.op = Op::Insert;
+                    whole.sets.extend(columns);
+                }
                 if let Some(only) = &statement.only {
                     whole.sets.retain(|column| only.contains(&column.name));
                 }
@@ -71,23 +103,25 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
             }
             _ => continue,
         };
-        let guarded_here =
-            view.regions.iter().any(|region| region.scope == Scope::Process && region.excludes() && region.holds(index, event))
-                || tests_guarding(view, event)
-                    .iter()
-                    .any(|test| changed.iter().any(|change| !change.removes && change.place.same(&test.place)));
-        let locked_badly =
-            view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
-        if guarded_here
-            || locked_badly
-            || statement.op != Op::Upsert && decided(view, index, event).is_some()
-            || unique_key(view, event).is_some()
-        {
-            continue;
-        }
-        writes.push(RowWrite { index, event, statement });
+        writes.push(RowWrite { index, event, statement, keyed: unique_key(view, event).is_some(), saves });
     }
     writes
+}
+
+/// The columns of an entity that was made in this function and not read: saving it adds a row.
+fn new_row(view: &View<'_>, entity: &Value) -> Option<Vec<Column>> {
+    let tree = view.world.tree;
+    let made = match entity {
+        Value::Object(Some(_), _) => true,
+        Value::Flat(index) => {
+            let event = view.event(*index);
+            event.call().is_some_and(|(callee, _)| {
+                matches!(tree.ty(&view.flat.plain(callee), event.origin.0.file), crate::program::Ty::Class(_))
+            })
+        }
+        _ => false,
+    };
+    made.then(|| crate::program::entity_columns(&crate::program::Look { tree, events: &view.flat.events }, entity))
 }
 
 /// Whether a read of a key is the first half of a lock taken in two commands: that is a fault of its own.
@@ -105,6 +139,11 @@ fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>) -> Vec<Column> {
         let Act::Write { place: Value::Member(owner, name), value, op, .. } = &event.act else { continue };
         let from = view.flat.depends(owner);
         let loaded = from.iter().any(|index| view.event(*index).statement().is_some_and(|statement| statement.op == Op::Select));
+        let elsewhere =
+            event.guards.iter().any(|guard| guards.iter().any(|own| own.cond == guard.cond && own.holds != guard.holds));
+        if elsewhere {
+            continue;
+        }
         let same = of_entity.as_ref().is_none_or(|wanted| !wanted.is_disjoint(&from) || entity == Some(&**owner));
         let on_way = of_entity.is_some() || event.guards.iter().all(|guard| guards.contains(guard)) || event.in_loop.is_some();
         if !same || !on_way || !(loaded || of_entity.is_some()) {
@@ -132,7 +171,7 @@ pub fn same_table(read: &RowRead<'_>, write: &RowWrite<'_>, view: &View<'_>) -> 
         return false;
     }
     match (&read.statement.table, &write.statement.table) {
-        (Some(left), Some(right)) => left == right,
+        (Some(left), Some(right)) => view.world.schema.same(left, right),
         // A saved entity is of the table it was read from.
         _ => {
             write.statement.entity.as_ref().is_some_and(|entity| view.flat.depends(entity).contains(&read.index))
@@ -183,8 +222,13 @@ pub fn computes_from(view: &View<'_>, column: &Column, read: u32) -> bool {
     if !from.is_empty() && !from.contains(&column.name) {
         return false;
     }
+    arithmetic_on(view, &column.value, read)
+}
+
+/// Whether a value adds to, takes from or multiplies what depends on a read.
+pub fn arithmetic_on(view: &View<'_>, value: &Value, read: u32) -> bool {
     let mut arithmetic = false;
-    each_part(view, &column.value, &mut |part| {
+    each_part(view, value, &mut |part| {
         if let Value::Op(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::OtherArithmetic, pair) = part {
             arithmetic |= pair.iter().any(|side| view.flat.depends(side).contains(&read));
         }

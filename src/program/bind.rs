@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::columns::{assignments, column, conditions, entity_columns};
+use super::columns::{alternatives, assignments, column, conditions, entity_columns};
 use super::flat::{Look, Presumed, What};
 use super::meaning::{Args, Meant, meaning_on, receiver};
 use super::statement::{ColumnKind, Op, Statement, table_key};
@@ -27,7 +27,7 @@ pub struct Site<'a> {
 pub fn bind(look: &Look<'_>, site: &Site<'_>) -> What {
     let tree = look.tree;
     let callee = super::flat::plain(look.events, site.callee);
-    if let Some(meant) = meaning_on(tree, &callee, &receiver(site.callee), site.args, site.file) {
+    if let Some(meant) = meaning_on(look, &callee, &receiver(site.callee), site.args, site.file) {
         return of_row(look, meant, site);
     }
     let ty = tree.ty(&callee, site.file);
@@ -53,6 +53,10 @@ fn of_row(look: &Look<'_>, meant: Meant, site: &Site<'_>) -> What {
             Some(statement) => What::Statement(Arc::new(statement)),
             None => What::Meant(Arc::new(meant)),
         },
+        // An object made here and handed to a session is a new row.
+        Meaning::Track if meant.part("entity").is_some_and(|entity| made_here(look, entity, site.file)) => {
+            What::Statement(Arc::new(statement(look, &meant, site.file)))
+        }
         Meaning::Select | Meaning::Insert | Meaning::Update | Meaning::Upsert | Meaning::Delete | Meaning::Save => {
             What::Statement(Arc::new(statement(look, &meant, site.file)))
         }
@@ -67,7 +71,9 @@ fn sql(look: &Look<'_>, meant: &Meant, file: u32) -> Option<Statement> {
         (Some((text, values)), _) => (look.tree.settled(&text), Some(values)),
         // `sql.raw("...")`, `text("...")`: the text inside.
         (None, Some((_, args))) => match look.meaning(&settled, file) {
-            Some(row) if row.is == Meaning::Build => return Some(chain(look, &settled, file)),
+            Some(row) if row.is == Meaning::Build => {
+                return Some(Statement { library: Some(meant.library.clone()), ..chain(look, &settled, file) });
+            }
             _ => (look.tree.settled(&args.first()?.1), values),
         },
         (None, None) => (settled, values),
@@ -76,6 +82,7 @@ fn sql(look: &Look<'_>, meant: &Meant, file: u32) -> Option<Statement> {
     let weight = |statement: &Statement| (!matches!(statement.op, Op::Begin | Op::Commit | Op::Other), statement.writes());
     let mut best = parsed.into_iter().max_by_key(weight)?;
     best.sure &= meant.sure;
+    best.library = Some(meant.library.clone());
     Some(best)
 }
 
@@ -120,7 +127,7 @@ fn by_shape(look: &Look<'_>, site: &Site<'_>) -> Option<Statement> {
 /// The statement a row describes, with the builder's chain below it.
 pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
     let op = match meant.is {
-        Meaning::Insert => Op::Insert,
+        Meaning::Insert | Meaning::Track => Op::Insert,
         Meaning::Update => Op::Update,
         Meaning::Upsert => Op::Upsert,
         Meaning::Delete => Op::Delete,
@@ -141,7 +148,22 @@ pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
         statement.table = table_of_ty(look, &meant.receiver_ty);
     }
     statement.sure &= meant.sure;
+    statement.library = Some(meant.library.clone());
+    // The whole entity, put in the place of the row with its key: what ORMs call a save.
+    if statement.op == Op::Upsert && statement.entity.is_some() && statement.sets.is_empty() {
+        statement.op = Op::Save;
+    }
     statement
+}
+
+/// Whether a value is an object made by a class of the tree, or a list that holds one.
+fn made_here(look: &Look<'_>, value: &Value, file: u32) -> bool {
+    match value {
+        Value::List(items) => items.iter().any(|item| made_here(look, item, file)),
+        _ => look
+            .call(value)
+            .is_some_and(|(callee, _)| matches!(look.tree.ty(&super::flat::plain(look.events, &callee), file), Ty::Class(_))),
+    }
 }
 
 /// Whether a value is what a statement gave, through calls that hand it on.
@@ -177,7 +199,7 @@ fn below(look: &Look<'_>, value: &Value, file: u32, mut statement: Statement) ->
             && let Some(What::Statement(begun)) = look.events.get(*index as usize).map(|event| &event.what)
             && begun.op == Op::Select
         {
-            statement = (**begun).clone();
+            statement = Statement { built: false, ..(**begun).clone() };
             break;
         }
         let Some((callee, args)) = look.call(&at_value) else { break };
@@ -201,7 +223,17 @@ fn below(look: &Look<'_>, value: &Value, file: u32, mut statement: Statement) ->
             statement.table = table_of_ty(look, &meant.receiver_ty);
         }
     }
+    if statement.table.is_none() {
+        statement.table = named_by_owner(look, &at, file);
+    }
     statement
+}
+
+/// The table in `users::table`: a member whose owner has the table's name.
+fn named_by_owner(look: &Look<'_>, value: &Value, file: u32) -> Option<String> {
+    let Value::Member(of, name) = value else { return None };
+    look.tree.packs(file).type_of_member(name)?;
+    Some(table_key(&look.tree.name_of(of)?))
 }
 
 fn depth_of(look: &Look<'_>, value: &Value) -> u32 {
@@ -234,6 +266,7 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
     }
     if let Some(value) = meant.part("where") {
         statement.wheres.extend(conditions(look, value));
+        statement.either |= alternatives(look, value, 0);
     }
     if let Some(value) = meant.part("column") {
         let compared = meant.text("cmp").is_some_and(|cmp| cmp != "=" && cmp != "eq");
@@ -243,11 +276,19 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
                 let name = name.rsplit('.').next().unwrap_or(&name).to_owned();
                 statement.wheres.push(column(&name, kind, meant.part("value").cloned().unwrap_or(Value::Null)));
             }
-            _ => statement.wheres.extend(conditions(look, value)),
+            _ => {
+                statement.wheres.extend(conditions(look, value));
+                statement.either |= alternatives(look, value, 0);
+            }
         }
     }
     if let Some(value) = meant.part("set") {
-        statement.sets.extend(assignments(look, value));
+        let sets = assignments(look, value);
+        // `.values(self)`: a whole record.
+        if sets.is_empty() && matches!(value, Value::This(_) | Value::Param(..) | Value::Flat(_) | Value::Any(_)) {
+            statement.entity = Some(value.clone());
+        }
+        statement.sets.extend(sets);
     }
     if let Some(name) = meant.part("relative").and_then(|part| part.text().or_else(|| look.tree.name_of(part))) {
         let name = name.rsplit('.').next().unwrap_or(&name).to_owned();
@@ -270,10 +311,15 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
         statement.only = Some(fields.iter().filter_map(Value::text).map(|name| super::column_key(&name)).collect());
     }
     statement.conflict |= meant.flag("conflict");
+    statement.keyed |= meant.flag("keyed");
     statement.row_lock |= meant.flag("lock");
     statement.returning |= meant.flag("returning");
     statement.counts |= meant.flag("count") || meant.flag("exists");
     statement.max |= meant.flag("max");
+    statement.tries |= meant.flag("tries");
+    statement.ordered |= meant.flag("ordered");
+    statement.unheld |= meant.flag("unheld");
+    statement.implicit |= meant.flag("implicit");
     if meant.flag("atomic") {
         statement.subquery = true;
     }
@@ -284,26 +330,39 @@ fn table_name(look: &Look<'_>, value: &Value, file: u32) -> Option<String> {
         return Some(table_key(text.split_whitespace().next().unwrap_or(&text)));
     }
     let plain = super::flat::plain(look.events, value);
+    if let Some(name) = named_by_owner(look, value, file) {
+        return Some(name);
+    }
     table_of_ty(look, &look.tree.ty(&plain, file)).or_else(|| match value {
-        Value::Module(_, name) | Value::Global(name) | Value::Member(_, name) => Some(table_key(name)),
+        // `users::table`: of the table before it.
+        Value::Member(of, name) if look.tree.book.tables.is_ending(name) => look.tree.name_of(of).map(|name| bare(look, &name)),
+        // A query over the table (`delete(users::table.filter(..))`).
+        Value::Flat(_) | Value::Result(..) => chain(look, value, file).table,
+        Value::Module(_, name) | Value::Global(name) | Value::Member(_, name) => Some(bare(look, name)),
         _ => None,
     })
 }
 
+/// A name in code as a table's: without what it says of how the table is reached.
+fn bare(look: &Look<'_>, name: &str) -> String {
+    table_key(look.tree.book.tables.bare(name))
+}
+
 fn table_of_ty(look: &Look<'_>, ty: &Ty) -> Option<String> {
     match ty {
-        Ty::Class(class) | Ty::Instance(class) => look.tree.class(*class).map(|class| table_key(&class.name)),
+        Ty::Class(class) | Ty::Instance(class) => {
+            let class = look.tree.works_on(*class, 0).unwrap_or(*class);
+            look.tree.class(class).map(|class| bare(look, &class.name))
+        }
         Ty::Lib { path, of, .. } => match of.first() {
             Some(inner) => table_of_ty(look, inner),
             None if path.contains(':') => None,
-            None => Some(table_key(path.trim_end_matches("()").rsplit('.').next().unwrap_or(path))),
+            // A module, not a class.
+            None if !path.contains(['.', '(']) && path.starts_with(char::is_lowercase) => None,
+            None => Some(bare(look, path.trim_end_matches("()").rsplit('.').next().unwrap_or(path))),
         },
         // An ORM's module for one table.
-        Ty::Module(file) => {
-            let path = look.tree.paths.get(*file as usize)?;
-            let stem = path.rsplit('/').next()?.split('.').next()?;
-            (!matches!(stem, "mod" | "lib" | "main")).then(|| table_key(stem))
-        }
+        Ty::Module(file) => look.tree.stem(*file).map(|stem| table_key(&stem)),
         _ => None,
     }
 }
@@ -332,6 +391,10 @@ fn presume(look: &Look<'_>, callee: &Value, ty: &Ty, site: &Site<'_>) -> Option<
     if let Ty::Lib { path, sure: true, .. } = ty
         && packs.knows(path)
     {
+        return None;
+    }
+    // A setter of an object in memory, where outside work would be waited for.
+    if tree.errors_are_values(site.file) && !site.awaited && name.starts_with("set_") {
         return None;
     }
     let owner = owner_value.and_then(|of| tree.name_of(of));

@@ -64,6 +64,10 @@ fn collect(look: &Look<'_>, value: &Value, found: &mut Vec<Column>, depth: u32) 
                 found.push(column(&name, kind, pair[1].clone()));
             }
         }
+        // `Q(a=1) | Q(b=2)`, `Q(a=1) & Q(b=2)`.
+        Value::Op(BinaryOp::Other | BinaryOp::OtherArithmetic, pair) => {
+            pair.iter().for_each(|side| collect(look, side, found, depth + 1))
+        }
         Value::Is(inner, _) => {
             if let Some(name) = column_name(look, inner) {
                 found.push(column(&name, ColumnKind::Compared, Value::Null));
@@ -113,8 +117,28 @@ fn collect(look: &Look<'_>, value: &Value, found: &mut Vec<Column>, depth: u32) 
     }
 }
 
+/// Whether a condition holds where one of several does: `a | b`, `or_(a, b)`, `{ OR: [a, b] }`.
+pub fn alternatives(look: &Look<'_>, value: &Value, depth: u32) -> bool {
+    let several = |value: &Value| !matches!(look.tree.settled(value), Value::List(items) if items.len() < 2);
+    let inside = || depth < 8 && value.children().into_iter().any(|child| alternatives(look, child, depth + 1));
+    match value {
+        Value::Op(BinaryOp::Other, _) => true,
+        // A list of conditions where one is expected (`[{ a }, { b }]`).
+        Value::List(items) if depth == 0 => items.len() > 1 && items.iter().all(|item| matches!(item, Value::Object(..))),
+        Value::Object(_, entries) => {
+            entries.iter().any(|(key, value)| matches!(&**key, "OR" | "$or") && several(value)) || inside()
+        }
+        Value::Result(..) | Value::Flat(_) => {
+            let Some((callee, args)) = look.call(value) else { return false };
+            let name = look.tree.name_of(&callee).unwrap_or_default();
+            matches!(name.as_str(), "or" | "or_") || args.iter().any(|(_, arg)| depth < 8 && alternatives(look, arg, depth + 1))
+        }
+        _ => inside(),
+    }
+}
+
 fn entry(look: &Look<'_>, key: &str, value: &Value, found: &mut Vec<Column>, depth: u32) {
-    if matches!(key, "AND" | "OR" | "NOT" | "$and" | "$or" | "$nor" | "..." | "where") {
+    if matches!(key, "AND" | "OR" | "NOT" | "$and" | "$or" | "$nor" | "..." | "where" | "[]") {
         return collect(look, value, found, depth + 1);
     }
     let mut parts: Vec<&str> = key.split("__").collect();

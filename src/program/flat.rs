@@ -57,30 +57,44 @@ pub enum What {
 }
 
 impl What {
-    /// The same meaning, with every value in it replaced.
-    pub fn map(&self, value: &dyn Fn(&Value) -> Value) -> What {
+    /// The same meaning, with the values in it replaced for which `new` gives another. What does not change is shared.
+    pub fn map(&self, new: &dyn Fn(&Value) -> Option<Value>) -> What {
         match self {
             What::Meant(meant) => {
+                let receiver = new(&meant.receiver);
+                let parts: Vec<Option<Value>> = meant.parts.iter().map(|(_, part)| new(part)).collect();
+                if receiver.is_none() && parts.iter().all(Option::is_none) {
+                    return self.clone();
+                }
                 let mut meant = (**meant).clone();
-                meant.receiver = value(&meant.receiver);
-                meant.parts.iter_mut().for_each(|(_, part)| *part = value(part));
+                meant.receiver = receiver.unwrap_or(meant.receiver);
+                for ((_, part), new) in meant.parts.iter_mut().zip(parts) {
+                    *part = new.unwrap_or_else(|| std::mem::take(part));
+                }
                 What::Meant(Arc::new(meant))
             }
             What::Statement(statement) => {
                 let mut statement = (**statement).clone();
-                statement.sets.iter_mut().chain(&mut statement.wheres).for_each(|column| column.value = value(&column.value));
-                statement.entity = statement.entity.as_ref().map(value);
+                let columns = statement.sets.iter_mut().chain(&mut statement.wheres);
+                columns.for_each(|column| put(&mut column.value, new));
+                if let Some(entity) = &mut statement.entity {
+                    put(entity, new);
+                }
                 What::Statement(Arc::new(statement))
             }
             What::Kv(kv) => {
                 let mut kv = (**kv).clone();
-                kv.key = value(&kv.key);
-                kv.value = value(&kv.value);
-                kv.ttl = kv.ttl.as_ref().map(value);
+                [&mut kv.key, &mut kv.value].into_iter().chain(&mut kv.ttl).for_each(|value| put(value, new));
                 What::Kv(Arc::new(kv))
             }
             other => other.clone(),
         }
+    }
+}
+
+fn put(place: &mut Value, new: &dyn Fn(&Value) -> Option<Value>) {
+    if let Some(value) = new(place) {
+        *place = value;
     }
 }
 
@@ -160,6 +174,16 @@ impl FlatEvent {
         match &self.what {
             What::Kv(kv) => Some(kv),
             _ => None,
+        }
+    }
+
+    /// The library whose call it is, where a pack knows it.
+    pub fn library(&self) -> Option<&Arc<str>> {
+        match &self.what {
+            What::Meant(meant) => Some(&meant.library),
+            What::Statement(statement) => statement.library.as_ref(),
+            What::Kv(kv) => Some(&kv.library),
+            What::Nothing | What::Presumed(_) => None,
         }
     }
 
@@ -292,6 +316,6 @@ impl Look<'_> {
             Value::Member(of, _) => (**of).clone(),
             _ => Value::Unknown,
         };
-        super::meaning::meaning_on(self.tree, &plain(self.events, &callee), &receiver, &args, file).map(Arc::new)
+        super::meaning::meaning_on(self, &plain(self.events, &callee), &receiver, &args, file).map(Arc::new)
     }
 }

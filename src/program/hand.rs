@@ -1,6 +1,8 @@
 //! What a function shows its callers: the events that can matter to them, each kind in bounded number, so that the size of
 //! a program written out stays in proportion to its source.
 
+use std::collections::HashSet;
+
 use super::flat::{Flat, FlatCond, FlatEvent, What};
 use crate::facts::{Act, Guard, Value};
 use crate::rules::Meaning;
@@ -39,8 +41,10 @@ pub(in crate::program) fn hand_over(flat: Flat) -> Flat {
     let mut left: Vec<(Kind, usize)> = BUDGET.to_vec();
     let mut map: Vec<Value> = Vec::with_capacity(flat.events.len());
     let mut kept: Vec<FlatEvent> = vec![];
-    for event in flat.events {
-        let room = kind(&event).and_then(|kind| left.iter_mut().find(|(known, room)| *known == kind && *room > 0));
+    let given: HashSet<u32> = flat.returns.iter().flat_map(|(value, _)| value.options()).filter_map(|v| made(&flat, v)).collect();
+    for (index, event) in flat.events.into_iter().enumerate() {
+        let kind = kind(&event).or_else(|| makes(&event, given.contains(&(index as u32))).then_some(Kind::Open));
+        let room = kind.and_then(|kind| left.iter_mut().find(|(known, room)| *known == kind && *room > 0));
         match room {
             Some((_, room)) => {
                 *room -= 1;
@@ -104,6 +108,24 @@ fn kind(event: &FlatEvent) -> Option<Kind> {
     })
 }
 
+/// Whether a call makes what the function gives back: a lock or a piece of state made anew is told by it.
+fn makes(event: &FlatEvent, given: bool) -> bool {
+    given && matches!(event.what, What::Nothing) && matches!(event.act, Act::Call { .. }) && event.returns.is_empty()
+}
+
+/// The call a value is the result of, through calls that only pass it on.
+fn made(flat: &Flat, value: &Value) -> Option<u32> {
+    let mut at = value;
+    for _ in 0..8 {
+        let Value::Flat(index) = at else { return None };
+        match &flat.events.get(*index as usize)?.what {
+            What::Meant(meant) if meant.is == Meaning::Pass => at = meant.part("of").unwrap_or(&meant.receiver),
+            _ => return Some(*index),
+        }
+    }
+    None
+}
+
 /// What is left of an event that is not handed over: what its result is, or depends on.
 fn residue(event: &FlatEvent, map: &[Value]) -> Value {
     if let What::Meant(meant) = &event.what
@@ -125,12 +147,14 @@ fn residue(event: &FlatEvent, map: &[Value]) -> Value {
 }
 
 fn renumbered(value: &Value, map: &[Value]) -> Value {
-    value
-        .map(&mut |part| match part {
-            Value::Flat(index) => Some(map.get(*index as usize).cloned().unwrap_or_default()),
-            _ => None,
-        })
-        .bounded()
+    renewed(value, map).unwrap_or_else(|| value.clone())
+}
+
+fn renewed(value: &Value, map: &[Value]) -> Option<Value> {
+    value.renewed(&mut |part| match part {
+        Value::Flat(index) => Some(map.get(*index as usize).cloned().unwrap_or_default()),
+        _ => None,
+    })
 }
 
 fn renumber(event: &mut FlatEvent, map: &[Value], end: u32) {
@@ -149,7 +173,7 @@ fn renumber(event: &mut FlatEvent, map: &[Value], end: u32) {
         Act::Exit { value: given, .. } => *given = value(given),
         Act::Test { .. } => {}
     }
-    event.what = event.what.map(&value);
+    event.what = event.what.map(&|value| renewed(value, map));
     event.within = event
         .within
         .iter()

@@ -1,30 +1,36 @@
 //! [`Memo`]: answers that many threads look up, each worked out once or nearly so.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::hash::{BuildHasher, Hash};
 use std::sync::Mutex;
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// Parts with a lock of their own, so that threads seldom wait for each other.
 const SHARDS: usize = 64;
 
 /// A table of answers. Two threads that ask at once may both work one out; the answers are the same.
 pub(super) struct Memo<K, V> {
-    shards: Vec<Mutex<HashMap<K, V>>>,
-    hasher: RandomState,
+    shards: Vec<Mutex<FxHashMap<K, V>>>,
 }
 
 impl<K: Eq + Hash, V: Clone> Memo<K, V> {
     pub(super) fn new() -> Memo<K, V> {
-        Memo { shards: (0..SHARDS).map(|_| Mutex::default()).collect(), hasher: RandomState::new() }
+        Memo { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
     }
 
-    fn shard(&self, key: &K) -> Option<&Mutex<HashMap<K, V>>> {
-        self.shards.get(self.hasher.hash_one(key) as usize % SHARDS)
+    fn shard(&self, key: &K) -> Option<&Mutex<FxHashMap<K, V>>> {
+        // The table inside takes its place from the same hash: other bits of it choose the shard.
+        self.shards.get((FxBuildHasher.hash_one(key) >> 40) as usize % SHARDS)
     }
 
     /// The answer, if it is known.
     pub(super) fn get(&self, key: &K) -> Option<V> {
         self.shard(key)?.lock().ok()?.get(key).cloned()
+    }
+
+    /// Forgets all answers.
+    pub(super) fn clear(&self) {
+        self.shards.iter().filter_map(|shard| shard.lock().ok()).for_each(|mut shard| *shard = FxHashMap::default());
     }
 
     /// Keeps an answer.

@@ -1,25 +1,26 @@
 //! Which file of the tree a module name means. It knows folder conventions of the languages' module systems, nothing else.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Ty;
 use crate::files::Language;
 
 /// Files by path without extension, and folders.
-pub(super) struct Modules {
-    files: HashMap<String, Vec<u32>>,
-    folders: HashSet<String>,
-    by_name: HashMap<String, Vec<String>>,
+pub struct Modules {
+    files: FxHashMap<String, Vec<u32>>,
+    folders: FxHashSet<String>,
+    by_name: FxHashMap<String, Vec<String>>,
     languages: Vec<Language>,
     paths: Vec<String>,
 }
 
 impl Modules {
-    pub(super) fn new(files: &[(String, Language)]) -> Modules {
+    /// The modules of a tree, from its files' paths relative to the root.
+    pub fn new(files: &[(String, Language)]) -> Modules {
         let mut modules = Modules {
-            files: HashMap::new(),
-            folders: HashSet::new(),
-            by_name: HashMap::new(),
+            files: FxHashMap::default(),
+            folders: FxHashSet::default(),
+            by_name: FxHashMap::default(),
             languages: files.iter().map(|(_, language)| *language).collect(),
             paths: files.iter().map(|(path, _)| path.clone()).collect(),
         };
@@ -61,7 +62,7 @@ impl Modules {
     }
 
     /// The module a name means in a file; `None` for a library's.
-    pub(super) fn find(&self, from: u32, module: &str) -> Option<Ty> {
+    pub fn find(&self, from: u32, module: &str) -> Option<Ty> {
         let language = *self.languages.get(from as usize)?;
         let path = self.paths.get(from as usize)?;
         match language {

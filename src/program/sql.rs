@@ -35,6 +35,13 @@ pub(super) fn parse(text: &str) -> Option<Vec<ast::Statement>> {
     dialects.iter().find_map(|dialect| Parser::parse_sql(*dialect, text).ok())
 }
 
+/// The columns a condition names, without placeholders.
+pub(super) fn conditions(expr: &Expr) -> Vec<Column> {
+    let mut statement = Statement::new(Op::Select);
+    Params { holes: vec![], values: Value::Unknown }.wheres(expr, &mut statement, &mut 0);
+    statement.wheres
+}
+
 /// What can be told of SQL that does not parse.
 fn by_words(text: &str, idioms: &Idioms) -> Option<Statement> {
     let lower = skip_comments(text).to_lowercase();
@@ -50,6 +57,8 @@ fn by_words(text: &str, idioms: &Idioms) -> Option<Statement> {
     };
     let mut statement = Statement::new(op);
     statement.row_lock = lower.contains("for update");
+    statement.ordered = lower.contains("order by");
+    statement.tries = lower.contains("skip locked");
     statement.conflict = lower.contains("on conflict") || lower.contains("on duplicate key") || lower.contains("insert ignore");
     statement.returning = lower.contains("returning");
     statement.sure = false;
@@ -172,6 +181,8 @@ impl Params {
         }
         let mut statement = Statement::new(Op::Select);
         statement.row_lock = !query.locks.is_empty();
+        statement.ordered = query.order_by.is_some();
+        statement.tries = query.locks.iter().any(|lock| matches!(lock.nonblock, Some(ast::NonBlock::SkipLocked)));
         if let SetExpr::Select(select) = &*query.body {
             statement.table = select.from.first().and_then(|table| self.table_of(table));
             for item in &select.projection {
@@ -232,7 +243,8 @@ impl Params {
 
     fn wheres(&self, expr: &Expr, statement: &mut Statement, next: &mut usize) {
         match expr {
-            Expr::BinaryOp { left, op: BinaryOperator::And | BinaryOperator::Or, right } => {
+            Expr::BinaryOp { left, op: op @ (BinaryOperator::And | BinaryOperator::Or), right } => {
+                statement.either |= *op == BinaryOperator::Or;
                 self.wheres(left, statement, next);
                 self.wheres(right, statement, next);
             }

@@ -1,5 +1,7 @@
 //! [`Statement`]: one form for SQL text, query builders, ORM calls and dirty saves.
 
+use std::sync::Arc;
+
 use crate::facts::Value;
 
 /// What a statement does.
@@ -34,7 +36,7 @@ pub enum Op {
 }
 
 /// A column with what it is compared with or set to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Column {
     /// Its name, lower case, without its table.
     pub name: String,
@@ -70,6 +72,10 @@ pub struct Statement {
     pub wheres: Vec<Column>,
     /// A conflict with a unique key is dealt with (ON CONFLICT, IGNORE, upsert).
     pub conflict: bool,
+    /// What it says of conflicts holds only where a unique key makes one: it looks first and then adds.
+    pub keyed: bool,
+    /// Its conditions are alternatives, one of which is enough.
+    pub either: bool,
     /// It locks the rows it reads.
     pub row_lock: bool,
     /// It gives rows back (RETURNING).
@@ -80,6 +86,14 @@ pub struct Statement {
     pub max: bool,
     /// It does not wait for a lock.
     pub tries: bool,
+    /// It reads rows in an order.
+    pub ordered: bool,
+    /// The lock it asks for lasts only inside a transaction, and it is given none.
+    pub unheld: bool,
+    /// The lock it asks for lasts only inside a transaction, which goes along unseen.
+    pub implicit: bool,
+    /// A builder's steps, and nothing in sight that runs them.
+    pub built: bool,
     /// Its condition is decided by another read inside it (`NOT EXISTS (select ...)`).
     pub subquery: bool,
     /// The entity it writes, for ORMs.
@@ -88,6 +102,8 @@ pub struct Statement {
     pub only: Option<Vec<String>>,
     /// False where the receiver was taken by its looks.
     pub sure: bool,
+    /// The library that runs it, where a pack knows it.
+    pub library: Option<Arc<str>>,
 }
 
 impl Statement {
@@ -99,15 +115,22 @@ impl Statement {
             sets: vec![],
             wheres: vec![],
             conflict: false,
+            keyed: false,
+            either: false,
             row_lock: false,
             returning: false,
             counts: false,
             max: false,
             tries: false,
+            ordered: false,
+            unheld: false,
+            implicit: false,
+            built: false,
             subquery: false,
             entity: None,
             only: None,
             sure: true,
+            library: None,
         }
     }
 
@@ -131,12 +154,14 @@ pub fn is_version(name: &str) -> bool {
         name,
         "version"
             | "lock_version"
+            | "lockversion"
             | "row_version"
             | "rowversion"
             | "etag"
             | "revision"
             | "fence"
             | "fencing_token"
+            | "fencingtoken"
             | "__v"
             | "xmin"
     )
@@ -148,8 +173,8 @@ pub fn table_key(name: &str) -> String {
     let last = name.trim_matches(['"', '`', '[', ']']).rsplit(['.', ':']).next().unwrap_or(name);
     let mut key: String =
         last.trim_end_matches("()").chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-    for (plural, singular) in [("ies", "y"), ("sses", "ss"), ("s", "")] {
-        if key.len() > plural.len() + 1 && key.ends_with(plural) && !key.ends_with("ss") | (plural == "sses") {
+    for (plural, singular) in [("ies", "y"), ("sses", "ss"), ("shes", "sh"), ("ches", "ch"), ("xes", "x"), ("s", "")] {
+        if key.len() > plural.len() + 1 && key.ends_with(plural) && !key.ends_with("ss") {
             key.truncate(key.len() - plural.len());
             key.push_str(singular);
             break;

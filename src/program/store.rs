@@ -1,5 +1,7 @@
 //! [`Kv`]: a command of a key-value store, whatever client spells it.
 
+use std::sync::Arc;
+
 use super::flat::Look;
 use super::meaning::Meant;
 use crate::facts::Value;
@@ -24,6 +26,8 @@ pub struct Kv {
     pub seconds: bool,
     /// False where the receiver was taken by its looks.
     pub sure: bool,
+    /// The library whose command it is.
+    pub library: Arc<str>,
 }
 
 impl Kv {
@@ -84,6 +88,7 @@ pub fn command(look: &Look<'_>, meant: &Meant, args: Vec<Value>, idioms: &Idioms
             ttl: (script == Some(ScriptKind::Acquire)).then_some(Value::Unknown),
             seconds: false,
             sure: meant.sure,
+            library: meant.library.clone(),
         });
     }
     Some(Kv {
@@ -95,6 +100,7 @@ pub fn command(look: &Look<'_>, meant: &Meant, args: Vec<Value>, idioms: &Idioms
         ttl: ttl.filter(|value| !matches!(value, Value::Null | Value::Number(0.0))),
         seconds,
         sure: meant.sure,
+        library: meant.library.clone(),
     })
 }
 

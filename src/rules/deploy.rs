@@ -173,6 +173,11 @@ impl DeployRules {
         self.units.iter().flat_map(|unit| &unit.files).map(String::as_str)
     }
 
+    /// Whether a file is read for what runs.
+    pub fn reads(&self, path: &str, text: &str) -> bool {
+        self.units.iter().any(|unit| unit.speaks_of(path, text))
+    }
+
     /// Whether a file says nothing of the service as it runs.
     pub fn ignores(&self, path: &str) -> bool {
         self.ignored.iter().any(|pattern| fits(path, pattern))

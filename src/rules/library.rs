@@ -1,8 +1,9 @@
 //! All packs of one language, compiled for look-up: paths to types, paths to rows.
 //! It must not know control flow.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{CallRow, Pack, TypeKind, TypeRow};
 
@@ -10,14 +11,14 @@ use super::{CallRow, Pack, TypeKind, TypeRow};
 #[derive(Debug, Default)]
 pub struct Library {
     packs: Vec<Pack>,
-    types: HashMap<Arc<str>, (usize, usize)>,
-    type_of_path: HashMap<String, Arc<str>>,
-    type_of_member: HashMap<String, Arc<str>>,
-    type_of_base: HashMap<String, Arc<str>>,
-    type_of_name: HashMap<String, Vec<Arc<str>>>,
-    rows: HashMap<String, Vec<(usize, usize)>>,
-    rows_of_method: HashMap<String, Vec<(usize, usize)>>,
-    heads: HashSet<String>,
+    types: FxHashMap<Arc<str>, (usize, usize)>,
+    type_of_path: FxHashMap<String, Arc<str>>,
+    type_of_member: FxHashMap<String, Arc<str>>,
+    type_of_base: FxHashMap<String, Arc<str>>,
+    type_of_name: FxHashMap<String, Vec<Arc<str>>>,
+    rows: FxHashMap<String, Vec<(usize, usize)>>,
+    rows_of_method: FxHashMap<String, Vec<(usize, usize)>>,
+    heads: FxHashSet<String>,
 }
 
 /// A row with the pack it stands in.

@@ -35,6 +35,17 @@ pub struct Library {
     pub fix: BTreeMap<String, String>,
 }
 
+impl Scope {
+    /// Its name in packs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Process => "process",
+            Scope::Host => "host",
+            Scope::Cluster => "cluster",
+        }
+    }
+}
+
 impl Pack {
     /// Says what does not fit together: a `returns` that names no type of the pack.
     pub fn check(&self) -> Result<(), String> {
@@ -226,6 +237,8 @@ pub enum Meaning {
     Rollback,
     /// Registers what a request, message or start-up reaches. `kind`, `handler`.
     Entry,
+    /// Makes or starts what answers requests.
+    Serve,
     /// A decorator of a class of which a process makes one instance (a provider, a controller).
     Singleton,
     /// Registers what a timer runs. `body`, `period`.
@@ -256,4 +269,16 @@ pub enum Meaning {
     Calls,
     /// A refresh of credentials: a new one may end the old one.
     Refresh,
+    /// Declares a table or a model of one: a call, a class's decorator or attribute. `name`, `model`, `of` (another declaration),
+    /// `columns`, `keys` and `uniques`, `builds` (a callback) with `builder`, `partly`, and the names of options inside these:
+    /// `option_unique`, `option_primary`, `option_version`, `option_name`, `option_columns`, `option_where`.
+    Table,
+    /// Declares a column, or says more of one: `name`, and the flags `unique`, `primary`, `version`.
+    Column,
+    /// Declares a unique key: `columns`, `table`, `where`, `name`, `step` (says more of one), `drops` (takes one out).
+    Unique,
+    /// Declares a primary key: `columns`, `table`.
+    Primary,
+    /// Names the column that counts versions, which every save compares: `column`.
+    Version,
 }

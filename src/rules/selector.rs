@@ -2,8 +2,8 @@
 //!
 //! `0` an argument by position, `name` by keyword, `0.store` a key of an object argument, `self` the receiver, `self.1` the
 //! receiver's receiver's name part, `flag:NX` a constant text among the arguments, `after:PX` the argument behind one,
-//! `last`, `rest` (all arguments), `kwargs` (all keyword arguments as an object), `owner` (the name of the receiver),
-//! `=text` a constant; `a|b` the first that is there, `a|=text` with a constant where none is.
+//! `last`, `rest` (all arguments; `rest:1` from the second on), `kwargs` (all keyword arguments as an object; `kwargs!a!b` without those), `owner` (the name of the receiver),
+//! `setting:KEY` how far the store of a framework's setting reaches (`process`, `host`, `cluster`), `=text` a constant; `a|b` the first that is there, `a|=text` with a constant where none is.
 
 use std::fmt;
 
@@ -34,10 +34,12 @@ pub enum Pick {
     After(String),
     /// The last argument.
     Last,
-    /// All arguments, as a list.
-    Rest,
-    /// All keyword arguments, as an object.
-    Keywords,
+    /// All arguments by position from this one on, as a list.
+    Rest(usize),
+    /// All keyword arguments but these, as an object.
+    Keywords(Vec<String>),
+    /// How far the store of a framework's setting reaches.
+    Setting(String),
     /// A constant.
     Constant(String),
 }
@@ -63,6 +65,15 @@ fn pick(text: &str) -> Result<Pick, String> {
     if let Some(flag) = text.strip_prefix("after:") {
         return Ok(Pick::After(flag.to_owned()));
     }
+    if let Some(from) = text.strip_prefix("rest:") {
+        return from.parse().map(Pick::Rest).map_err(|_| format!("`{text}` is not a selector: `rest:` needs a number"));
+    }
+    if let Some(but) = text.strip_prefix("kwargs!") {
+        return Ok(Pick::Keywords(but.split('!').map(str::to_owned).collect()));
+    }
+    if let Some(setting) = text.strip_prefix("setting:") {
+        return Ok(Pick::Setting(setting.to_owned()));
+    }
     let mut parts = text.split('.').map(str::to_owned);
     let first = parts.next().unwrap_or_default();
     let keys: Vec<String> = parts.collect();
@@ -73,8 +84,8 @@ fn pick(text: &str) -> Result<Pick, String> {
         "self" => Pick::Receiver(keys),
         "owner" => Pick::Owner,
         "last" => Pick::Last,
-        "rest" => Pick::Rest,
-        "kwargs" => Pick::Keywords,
+        "rest" => Pick::Rest(0),
+        "kwargs" => Pick::Keywords(vec![]),
         _ => match first.parse::<usize>() {
             Ok(index) => Pick::Arg(index, keys),
             Err(_) => Pick::Keyword(first, keys),

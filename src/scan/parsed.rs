@@ -1,4 +1,4 @@
-//! Parsing all files of a tree at once; a parser that breaks down costs its file, not the scan.
+//! Parsing files of a tree side by side, each down to its facts; a parser that breaks down costs its file, not the scan.
 //! It must not know a language.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,10 +8,9 @@ use anyhow::Context;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::files::{Gap, GapKind, Source};
-use crate::syntax::{self, Unit};
-
-use super::Progress;
+use crate::facts::{FileFacts, facts};
+use crate::files::{Gap, GapKind, Language, Source};
+use crate::syntax::{self, Comment, Unit};
 
 /// Bytes of stack a thread: source text may nest as deeply as its author likes.
 const STACK: usize = 64 * 1024 * 1024;
@@ -21,78 +20,70 @@ pub fn deep_threads() -> anyhow::Result<ThreadPool> {
     ThreadPoolBuilder::new().stack_size(STACK).build().context("cannot start the threads of the scan")
 }
 
-/// What became of one source.
-pub enum Parsed {
-    /// It was read, in part where the unit has gaps.
-    Unit(Box<Unit>),
-    /// It holds no program text.
-    NoProgram,
+/// What one source says, and what of it could not be read.
+pub struct Parsed {
+    /// Its facts; empty where it was passed over or the parser broke down.
+    pub facts: FileFacts,
+    /// What of it could not be read.
+    pub gaps: Vec<Gap>,
     /// The parser broke down on it.
-    Failed(Gap),
+    pub failed: bool,
 }
 
 impl Parsed {
-    /// The unit, where there is one.
-    pub fn unit(&self) -> Option<&Unit> {
-        match self {
-            Parsed::Unit(unit) => Some(unit),
-            Parsed::NoProgram | Parsed::Failed(_) => None,
-        }
-    }
-
-    /// The unit itself.
-    pub fn into_unit(self) -> Option<Unit> {
-        match self {
-            Parsed::Unit(unit) => Some(*unit),
-            Parsed::NoProgram | Parsed::Failed(_) => None,
-        }
-    }
-
-    /// What of it could not be read.
-    pub fn gaps(&self) -> &[Gap] {
-        match self {
-            Parsed::Unit(unit) => &unit.gaps,
-            Parsed::NoProgram => &[],
-            Parsed::Failed(gap) => std::slice::from_ref(gap),
-        }
+    /// A source of which nothing is known.
+    pub fn nothing(file: u32, language: Language) -> Parsed {
+        Parsed { facts: facts(file, empty_unit(language, vec![])), gaps: vec![], failed: false }
     }
 }
 
-/// What became of each source, at the source's own index.
-pub fn parse_all(sources: &[Source], progress: &(dyn Fn(Progress) + Sync)) -> Vec<Parsed> {
+/// Parses the sources at some indexes and takes their facts: in one go, so that one tree a thread is in memory.
+/// The bodies of functions are kept where `is_data` says that the file itself is read on.
+pub fn parse_all(
+    sources: &[&Source],
+    wanted: &[u32],
+    is_data: &(dyn Fn(&Source) -> bool + Sync),
+    progress: &(dyn Fn(usize) + Sync),
+) -> Vec<Parsed> {
     let done = AtomicUsize::new(0);
-    let parse = |source: &Source| {
-        let parsed = parse(source, syntax::parse);
-        let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-        progress(Progress { stage: "parsing", done, total: sources.len() });
-        parsed
+    let parse = |index: &u32| {
+        let source = sources.get(*index as usize)?;
+        let mut parsed = parse(*index, source, syntax::parse);
+        if !is_data(source) {
+            parsed.facts.slim();
+        }
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+        Some(parsed)
     };
-    sources.par_iter().map(parse).collect()
+    wanted.par_iter().filter_map(parse).collect()
 }
 
 /// Parses one source; a parser that panics costs its file, not the scan.
-fn parse(source: &Source, parser: impl Fn(&Source) -> Option<Unit>) -> Parsed {
-    match catch_unwind(AssertUnwindSafe(|| parser(source))) {
-        Ok(Some(unit)) => Parsed::Unit(Box::new(unit)),
-        Ok(None) => Parsed::NoProgram,
-        Err(_) => Parsed::Failed(Gap {
-            path: source.path.clone(),
-            line: None,
-            kind: GapKind::Syntax,
-            message: "the parser broke down on this file; it was not scanned (please report it)".to_string(),
-        }),
+fn parse(file: u32, source: &Source, parser: impl Fn(&Source) -> Option<Unit>) -> Parsed {
+    match catch_unwind(AssertUnwindSafe(|| parser(source).map(|unit| facts(file, unit)))) {
+        Ok(Some(mut facts)) => Parsed { gaps: std::mem::take(&mut facts.unit.gaps), facts, failed: false },
+        Ok(None) => Parsed::nothing(file, source.language),
+        Err(_) => {
+            let gap = Gap {
+                path: source.path.clone(),
+                line: None,
+                kind: GapKind::Syntax,
+                message: "the parser broke down on this file; it was not scanned (please report it)".to_string(),
+            };
+            Parsed { gaps: vec![gap], failed: true, ..Parsed::nothing(file, source.language) }
+        }
     }
 }
 
-/// A unit with nothing but comments, for unit tests.
-#[cfg(test)]
-pub fn sample_unit(comments: Vec<crate::syntax::Comment>) -> Unit {
+/// A unit with nothing but comments.
+pub fn empty_unit(language: Language, comments: Vec<Comment>) -> Unit {
     Unit {
-        language: crate::files::Language::Python,
+        language,
         imports: vec![],
         exports: vec![],
         functions: vec![],
         classes: vec![],
+        declared: vec![],
         comments,
         gaps: vec![],
     }
@@ -101,14 +92,13 @@ pub fn sample_unit(comments: Vec<crate::syntax::Comment>) -> Unit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::Language;
 
     #[test]
     fn a_parser_that_panics_costs_its_file() {
         let source = Source::new("a.py", Language::Python, "x");
-        let parsed = parse(&source, |_| panic!("a bug"));
-        assert_eq!(parsed.gaps().iter().map(|gap| gap.path.as_str()).collect::<Vec<_>>(), ["a.py"]);
-        assert!(parsed.unit().is_none());
-        assert!(parse(&source, |_| Some(sample_unit(vec![]))).unit().is_some());
+        let parsed = parse(0, &source, |_| panic!("a bug"));
+        assert_eq!(parsed.gaps.iter().map(|gap| gap.path.as_str()).collect::<Vec<_>>(), ["a.py"]);
+        assert!(parsed.failed);
+        assert!(!parse(0, &source, |_| Some(empty_unit(Language::Python, vec![]))).failed);
     }
 }

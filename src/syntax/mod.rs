@@ -24,6 +24,11 @@ pub struct Frontend {
 /// The one list of languages that are parsed.
 pub const FRONTENDS: &[Frontend] = &[javascript::FRONTEND, python::FRONTEND, rust::FRONTEND];
 
+/// Whether there is program text in files of a language (there is none in SQL).
+pub fn reads(language: Language) -> bool {
+    FRONTENDS.iter().any(|frontend| frontend.language == language)
+}
+
 /// The unit of a source; `None` where its language has no program text (SQL).
 pub fn parse(source: &Source) -> Option<Unit> {
     FRONTENDS.iter().find(|frontend| frontend.language == source.language).map(|frontend| (frontend.parse)(source))

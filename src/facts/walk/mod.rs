@@ -6,7 +6,7 @@ mod expr;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::facts::event::{Act, Event, FileFacts, FnFacts, Guard, LoopFact, ModuleName, TryFact};
+use crate::facts::event::{Act, Event, FileFacts, FnFacts, Guard, LoopFact, Mark, ModuleName, TryFact};
 use crate::facts::scope::{Env, Scopes};
 use crate::facts::value::{FnRef, Value};
 use crate::files::Span;
@@ -20,48 +20,66 @@ pub fn facts(file: u32, unit: Unit) -> FileFacts {
     for index in 0..unit.functions.len() {
         functions.push(Walker::new(FnRef { file, func: index as u32 }, &unit, &scopes, &mut names).run());
     }
-    let field_values = field_values(file, &unit, &scopes, &mut names, &mut functions);
-    FileFacts { file, unit, functions, field_values, names }
+    let declared = declared(file, &unit, &scopes, &mut names, &mut functions);
+    for (function, facts) in unit.functions.iter().zip(&mut functions) {
+        facts.is_empty = function.body.is_empty();
+    }
+    let Declared { field_values, class_marks, field_marks } = declared;
+    FileFacts { file, unit, functions, field_values, class_marks, field_marks, names }
 }
 
-/// Declared fields' initial values, and the functions' decorators. Calls in them happen when the module is loaded or the class is made: they are events of
-/// the module's top level.
-fn field_values(
+/// What classes declare.
+#[derive(Default)]
+struct Declared {
+    field_values: HashMap<(u32, Arc<str>), Value>,
+    class_marks: HashMap<u32, Vec<Mark>>,
+    field_marks: HashMap<(u32, Arc<str>), Vec<Mark>>,
+}
+
+/// Declared fields' initial values, and decorators. Calls in them happen when the module is loaded or the class is made: they
+/// are events of the module's top level.
+fn declared(
     file: u32,
     unit: &Unit,
     scopes: &Scopes,
     names: &mut HashMap<Arc<str>, ModuleName>,
     functions: &mut [FnFacts],
-) -> HashMap<(u32, Arc<str>), Value> {
-    let Some(module) = functions.first_mut() else { return HashMap::new() };
+) -> Declared {
+    let Some(module) = functions.first_mut() else { return Declared::default() };
     let mut walker = Walker::new(FnRef { file, func: 0 }, unit, scopes, names);
     walker.out = std::mem::take(module);
-    let mut values = HashMap::new();
+    let mut out = Declared::default();
     for (index, class) in unit.classes.iter().enumerate() {
         for field in &class.fields {
+            let key = (index as u32, Arc::from(field.name.as_str()));
             if let Some(init) = &field.init {
                 let value = walker.expr(init);
-                values.insert((index as u32, Arc::from(field.name.as_str())), value);
+                out.field_values.insert(key.clone(), value);
+            }
+            let marks = walker.marks(&field.decorators);
+            if !marks.is_empty() {
+                out.field_marks.insert(key, marks);
             }
         }
     }
-    for decorator in unit.classes.iter().flat_map(|class| &class.decorators) {
-        walker.expr(decorator);
+    for (index, class) in unit.classes.iter().enumerate() {
+        let marks = walker.marks(&class.decorators);
+        if !marks.is_empty() {
+            out.class_marks.insert(index as u32, marks);
+        }
     }
-    let decorated: Vec<(usize, Vec<(Value, Span)>)> = unit
+    let decorated: Vec<(usize, Vec<Mark>)> = unit
         .functions
         .iter()
         .enumerate()
         .filter(|(_, function)| !function.decorators.is_empty())
-        .map(|(index, function)| {
-            (index, function.decorators.iter().map(|decorator| (walker.expr(decorator), decorator.span)).collect())
-        })
+        .map(|(index, function)| (index, walker.marks(&function.decorators)))
         .collect();
     functions[0] = walker.out;
     for (index, decorators) in decorated {
         functions[index].decorators = decorators;
     }
-    values
+    out
 }
 
 struct Walker<'a> {
@@ -101,6 +119,10 @@ impl<'a> Walker<'a> {
             in_catch: false,
             in_finally: false,
         }
+    }
+
+    fn marks(&mut self, decorators: &[Expr]) -> Vec<Mark> {
+        decorators.iter().map(|decorator| (self.expr(decorator), decorator.span)).collect()
     }
 
     fn run(mut self) -> FnFacts {

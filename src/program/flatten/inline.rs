@@ -139,7 +139,7 @@ impl Writer<'_, '_> {
             if generator_with == Some(number) {
                 tail_from = Some(self.events.len());
             }
-            if self.events.len() >= LONGEST {
+            if self.events.len() >= LONGEST || event.guards.iter().any(|guard| subst.contradicts(guard, flat, self)) {
                 map[number] = Some(Value::Unknown);
                 continue;
             }
@@ -160,7 +160,7 @@ impl Writer<'_, '_> {
                 at: event.at,
                 hops: hops.clone().into(),
                 act,
-                what: event.what.map(&|value| subst.value(value, &map, self)),
+                what: event.what.map(&|value| subst.renewed(value, &map, self)),
                 guards: guards.clone(),
                 within: within.clone(),
                 in_loop: event.in_loop.or(around.in_loop),
@@ -219,6 +219,7 @@ impl Writer<'_, '_> {
             let returns = flat
                 .returns
                 .iter()
+                .filter(|(_, guards)| !guards.iter().any(|guard| subst.contradicts(guard, flat, self)))
                 .map(|(value, guards)| {
                     let mut all = around.guards.clone();
                     all.extend(guards.iter().map(|guard| Guard { cond: guard.cond + first_cond, ..*guard }));
@@ -266,12 +267,12 @@ fn needs_binding(event: &FlatEvent, act: &Act) -> bool {
 }
 
 /// A callee's values in its caller's terms.
-struct Subst<'a, 't> {
-    tree: &'t Tree,
+pub(super) struct Subst<'a, 't> {
+    pub(super) tree: &'t Tree,
     root: FnRef,
-    target: FnRef,
+    pub(super) target: FnRef,
     receiver: Value,
-    args: &'a [(Option<Arc<str>>, Value)],
+    pub(super) args: &'a [(Option<Arc<str>>, Value)],
     /// The decorator whose wrapper this is, and the function it wraps.
     wraps: Option<(FnRef, FnRef)>,
 }
@@ -289,29 +290,32 @@ impl<'a, 't> Subst<'a, 't> {
 }
 
 impl Subst<'_, '_> {
-    fn value(&self, value: &Value, map: &[Option<Value>], writer: &Writer<'_, '_>) -> Value {
-        value
-            .map(&mut |part| match part {
-                Value::Flat(index) => Some(map.get(*index as usize).cloned().flatten().unwrap_or_default()),
-                Value::Param(function, index) if *function == self.target => {
-                    let value = self.argument(*index);
-                    Some(value.unwrap_or_else(|| part.clone()))
-                }
-                Value::This(function) if *function == self.target && !matches!(self.receiver, Value::Unknown) => {
-                    Some(self.receiver.clone())
-                }
-                Value::Captured(function, name) if self.wraps.is_some_and(|(decorator, _)| decorator == *function) => {
-                    let (decorator, wrapped) = self.wraps?;
-                    let known = self.tree.facts(decorator)?.locals.get(name)?;
-                    matches!(known, Value::Param(_, 0)).then_some(Value::Function(wrapped))
-                }
-                Value::Captured(function, name) if *function == self.root => {
-                    let known = self.tree.facts(self.root)?.locals.get(name)?;
-                    (!known.any(&|inner| inner == part)).then(|| writer.known(known))
-                }
-                _ => None,
-            })
-            .bounded()
+    pub(super) fn value(&self, value: &Value, map: &[Option<Value>], writer: &Writer<'_, '_>) -> Value {
+        self.renewed(value, map, writer).unwrap_or_else(|| value.clone())
+    }
+
+    /// The value in the caller's terms; `None` where it is the same in both.
+    fn renewed(&self, value: &Value, map: &[Option<Value>], writer: &Writer<'_, '_>) -> Option<Value> {
+        value.renewed(&mut |part| match part {
+            Value::Flat(index) => Some(map.get(*index as usize).cloned().flatten().unwrap_or_default()),
+            Value::Param(function, index) if *function == self.target => {
+                let value = self.argument(*index);
+                Some(value.unwrap_or_else(|| part.clone()))
+            }
+            Value::This(function) if *function == self.target && !matches!(self.receiver, Value::Unknown) => {
+                Some(self.receiver.clone())
+            }
+            Value::Captured(function, name) if self.wraps.is_some_and(|(decorator, _)| decorator == *function) => {
+                let (decorator, wrapped) = self.wraps?;
+                let known = self.tree.facts(decorator)?.locals.get(name)?;
+                matches!(known, Value::Param(_, 0)).then_some(Value::Function(wrapped))
+            }
+            Value::Captured(function, name) if *function == self.root => {
+                let known = self.tree.facts(self.root)?.locals.get(name)?;
+                (!known.any(&|inner| inner == part)).then(|| writer.known(known))
+            }
+            _ => None,
+        })
     }
 
     fn argument(&self, index: u32) -> Option<Value> {
@@ -322,7 +326,8 @@ impl Subst<'_, '_> {
         {
             return Some(value.clone());
         }
-        self.args.iter().filter(|(name, _)| name.is_none()).nth(index as usize).map(|(_, value)| value.clone())
+        let given = self.args.iter().filter(|(name, _)| name.is_none()).nth(index as usize).map(|(_, value)| value.clone());
+        given.or_else(|| self.left_out(param))
     }
 
     fn act(&self, act: &Act, map: &[Option<Value>], writer: &Writer<'_, '_>) -> Act {

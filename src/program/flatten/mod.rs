@@ -2,34 +2,40 @@
 //! the conditions and regions it is in.
 
 mod inline;
+mod options;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::facts::{Act, Event, FnRef, Guard, Value};
 use crate::program::bind::{Site, bind, chain};
 use crate::program::flat::{Flat, FlatCond, FlatEvent, Look, Spot, What, plain};
 use crate::program::hand::hand_over;
 use crate::program::memo::Memo;
-use crate::program::{Tree, Ty};
-use crate::rules::Meaning;
+use crate::program::{Tree, Ty, unwrapped};
+use crate::rules::{Meaning, TypeKind};
 use crate::syntax::ExitKind;
 
 /// Calls are followed this deep.
 const DEEPEST: usize = 8;
 /// A flat function keeps at most this many events; what lies behind is not seen.
 const LONGEST: usize = 800;
+/// Events of handed functions that are kept at a time, about 0.6 kB each: with more, all are forgotten and made anew when
+/// they are asked for, so that memory does not grow with the tree.
+const MOST_KEPT: usize = 150_000;
 
 /// Flat functions, made once each.
 pub struct Flattener<'t> {
     tree: &'t Tree,
     made: Memo<FnRef, Arc<Flat>>,
+    kept: AtomicUsize,
 }
 
 impl<'t> Flattener<'t> {
     /// A flattener over a tree.
     pub fn new(tree: &'t Tree) -> Flattener<'t> {
-        Flattener { tree, made: Memo::new() }
+        Flattener { tree, made: Memo::new(), kept: AtomicUsize::new(0) }
     }
 
     /// A function, written out in full. Made anew for each call: it is large.
@@ -46,12 +52,18 @@ impl<'t> Flattener<'t> {
         flat
     }
 
-    /// What a function shows its callers. Made once.
+    /// What a function shows its callers. Made once, or nearly so.
     fn handed(&self, function: FnRef, stack: &mut Vec<FnRef>) -> Arc<Flat> {
         if let Some(flat) = self.made.get(&function) {
             return flat;
         }
         let flat = Arc::new(hand_over(self.written(function, stack)));
+        // A function without events still takes room.
+        let room = flat.events.len() + 1;
+        if self.kept.fetch_add(room, Ordering::Relaxed) + room > MOST_KEPT {
+            self.kept.store(room, Ordering::Relaxed);
+            self.made.clear();
+        }
         self.made.keep(function, flat.clone());
         flat
     }
@@ -232,7 +244,16 @@ impl<'f, 't> Writer<'f, 't> {
         let event = &self.events[index as usize];
         match &event.returns[..] {
             [(value, guards)] if guards.len() <= event.guards.len() && *value != Value::Null && *value != Value::Unknown => {
-                Some(value.clone())
+                // What only the callee's declared type tells is not to be lost.
+                let file = event.origin.0.file;
+                let ty = |value: &Value| unwrapped(self.tree, self.tree.ty(value, file), file);
+                let instance = || matches!(ty(&Value::Result(event.origin.0, event.origin.1)), Ty::Instance(_));
+                let lost = match ty(&plain(&self.events, value)) {
+                    Ty::Unknown => instance(),
+                    Ty::Lib { path, .. } if self.tree.packs(file).kind(&path) == TypeKind::Plain => instance(),
+                    _ => false,
+                };
+                (!lost).then(|| value.clone())
             }
             _ => None,
         }
@@ -361,8 +382,9 @@ impl<'f, 't> Writer<'f, 't> {
             if consumed.contains(&index) || meant.part("arg").is_some() {
                 continue;
             }
-            let statement = chain(&Look { tree: self.tree, events: &self.events }, &Value::Flat(index), event.origin.0.file);
+            let mut statement = chain(&Look { tree: self.tree, events: &self.events }, &Value::Flat(index), event.origin.0.file);
             if statement.table.is_some() || !statement.wheres.is_empty() || !statement.sets.is_empty() {
+                statement.built = true;
                 self.events[index as usize].what = What::Statement(Arc::new(statement));
             }
         }

@@ -7,6 +7,7 @@ use crate::facts::{Act, FnRef, Value};
 use crate::files::Language;
 use crate::program::{ClassRef, Ty};
 use crate::rules::TypeKind;
+use crate::syntax::{Expr, ExprKind};
 
 impl Tree {
     /// A member of something.
@@ -32,6 +33,13 @@ impl Tree {
                 if packs.kind(path) == TypeKind::Entity
                     && let Some(Ty::Class(class) | Ty::Instance(class)) = args.first()
                     && let found @ Ty::Function(_) = self.class_member(*class, of, name, depth + 1)
+                {
+                    return found;
+                }
+                // A manager of the tree's own has methods of its own.
+                if let [_, Ty::Instance(helper)] = &args[..]
+                    && packs.type_row(path).is_some_and(|row| row.fluent && !row.bases.is_empty())
+                    && let found @ Ty::Function(_) = self.class_member(*helper, of, name, depth + 1)
                 {
                     return found;
                 }
@@ -96,7 +104,7 @@ impl Tree {
             class.methods.iter().find(|id| self.function(FnRef { file: at.file, func: id.0 }).is_some_and(|f| f.name == name))
         {
             let method = FnRef { file: at.file, func: method.0 };
-            let abstract_ = self.function(method).is_some_and(|function| function.body.is_empty());
+            let abstract_ = self.facts(method).is_some_and(|facts| facts.is_empty);
             if abstract_ && let Some([only]) = self.implementors.get(&at).map(Vec::as_slice) {
                 return self.class_member(*only, &Ty::Instance(*only), name, depth + 1);
             }
@@ -114,26 +122,47 @@ impl Tree {
         if let Some(value) = self.field_value(at, name) {
             let ty = self.ty_at(&value, at.file, depth + 1);
             if !ty.is_unknown() {
-                return ty;
+                return self.helped(ty, of, depth + 1);
             }
         }
+        self.base_member(at, of, name, depth)
+    }
+
+    /// The member that the bases of a class give under a name.
+    pub(super) fn overridden(&self, at: ClassRef, name: &str, depth: u32) -> Ty {
+        let Some(class) = self.class(at) else { return Ty::Unknown };
+        let own = FnRef { file: at.file, func: class.parent.0 };
+        let given = |base| match self.declared_at(base, own, depth + 1) {
+            Ty::Instance(base) if base != at => self.class_member(base, &Ty::Instance(base), name, depth + 1),
+            Ty::Lib { path, sure, .. } => {
+                let id = self.packs(at.file).type_of_base(path.trim_end_matches("()")).cloned();
+                let base = Ty::Lib { path: id.unwrap_or(path), of: Arc::from([]), sure };
+                self.member_at(&base, name, at.file, depth + 1)
+            }
+            _ => Ty::Unknown,
+        };
+        class.bases.iter().map(given).find(|found| !found.is_unknown()).unwrap_or_default()
+    }
+
+    fn base_member(&self, at: ClassRef, of: &Ty, name: &str, depth: u32) -> Ty {
+        let Some(class) = self.class(at) else { return Ty::Unknown };
+        let own = FnRef { file: at.file, func: class.parent.0 };
         // What a base gives is of the class it is reached from, not of the one in between.
         let model = if let Ty::Instance(class) | Ty::Class(class) = of { *class } else { at };
         for base in &class.bases {
             let found = match self.declared_at(base, own, depth + 1) {
                 Ty::Instance(base) if base != at => self.class_member(base, of, name, depth + 1),
-                Ty::Lib { path, sure, .. } => match self.packs(at.file).type_of_base(path.trim_end_matches("()")) {
-                    Some(id) => self.member_at(
-                        &Ty::Lib { path: id.clone(), of: Arc::from([Ty::Class(model)]), sure },
-                        name,
-                        at.file,
-                        depth + 1,
-                    ),
-                    None if self.packs(at.file).knows(&path) => {
-                        self.member_at(&Ty::Lib { path, of: Arc::from([Ty::Class(model)]), sure }, name, at.file, depth + 1)
+                Ty::Lib { path, sure, of } => {
+                    // `extends Repository<Order>`: of the class it names, not of the one that derives.
+                    let named = of.iter().any(|arg| matches!(arg, Ty::Class(_) | Ty::Instance(_)));
+                    let of = if named { of } else { Arc::from([Ty::Class(model)]) };
+                    let packs = self.packs(at.file);
+                    match packs.type_of_base(path.trim_end_matches("()")).cloned().or_else(|| packs.knows(&path).then_some(path))
+                    {
+                        Some(path) => self.member_at(&Ty::Lib { path, of, sure }, name, at.file, depth + 1),
+                        None => Ty::Unknown,
                     }
-                    None => Ty::Unknown,
-                },
+                }
                 _ => Ty::Unknown,
             };
             if !found.is_unknown() {
@@ -141,6 +170,85 @@ impl Tree {
             }
         }
         Ty::Unknown
+    }
+
+    /// A field of a class that holds a query builder of the tree's own (a model's manager) works on that class's rows, and keeps
+    /// its own methods.
+    fn helped(&self, ty: Ty, of: &Ty, depth: u32) -> Ty {
+        let (Ty::Instance(helper), Ty::Class(model) | Ty::Instance(model)) = (&ty, of) else { return ty };
+        let packs = self.packs(helper.file);
+        match self.base_type(*helper, depth) {
+            Some(id) if packs.type_row(&id).is_some_and(|row| row.fluent) => {
+                Ty::Lib { path: id, of: Arc::from([Ty::Class(*model), ty.clone()]), sure: true }
+            }
+            _ => ty,
+        }
+    }
+
+    /// The pack's type that a class's bases make it one of.
+    pub fn base_type(&self, at: ClassRef, depth: u32) -> Option<Arc<str>> {
+        let class = self.class(at).filter(|_| depth < DEEPEST)?;
+        let own = FnRef { file: at.file, func: class.parent.0 };
+        let packs = self.packs(at.file);
+        let of_path = |path: &str| {
+            let mut path = path;
+            loop {
+                match packs.type_of_base(path) {
+                    Some(id) => return Some(id.clone()),
+                    None => path = path.strip_suffix("()")?,
+                }
+            }
+        };
+        let named = class.bases.iter().find_map(|base| match self.declared_at(base, own, depth + 1) {
+            Ty::Instance(base) if base != at => self.base_type(base, depth + 1),
+            Ty::Lib { path, .. } if packs.type_row(&path).is_some() => Some(path),
+            Ty::Lib { path, .. } => of_path(&path),
+            _ => None,
+        });
+        named.or_else(|| {
+            class.base_calls.iter().find_map(|base| of_path(&format!("{}()", self.path_of(base, at.file, depth + 1)?)))
+        })
+    }
+
+    /// The model that a class's bases say it works on: `extends Repository<Order>`.
+    pub fn works_on(&self, at: ClassRef, depth: u32) -> Option<ClassRef> {
+        let class = self.class(at).filter(|_| depth < DEEPEST)?;
+        let own = FnRef { file: at.file, func: class.parent.0 };
+        // A type of attributes alone is no model.
+        let model = |class: ClassRef| {
+            let marked = self.files.get(class.file as usize).is_some_and(|facts| facts.class_marks.contains_key(&class.class));
+            let entity =
+                || self.base_type(class, depth + 1).is_some_and(|id| self.packs(class.file).kind(&id) == TypeKind::Entity);
+            class != at && (marked || entity())
+        };
+        class.bases.iter().find_map(|base| match self.declared_at(base, own, depth + 1) {
+            Ty::Instance(base) if base != at => self.works_on(base, depth + 1),
+            Ty::Lib { of, .. } => of.iter().find_map(|arg| match arg {
+                Ty::Class(class) | Ty::Instance(class) if model(*class) => Some(*class),
+                _ => None,
+            }),
+            _ => None,
+        })
+    }
+
+    /// The path of a library that the callee of a base class's call stands for (`Manager.from_queryset(Own)`).
+    fn path_of(&self, call: &Expr, file: u32, depth: u32) -> Option<Arc<str>> {
+        let ExprKind::Call(call) = &call.kind else { return None };
+        match self.named_expr(&call.callee, file, depth) {
+            Ty::Lib { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
+    fn named_expr(&self, expr: &Expr, file: u32, depth: u32) -> Ty {
+        match &expr.kind {
+            ExprKind::Name(name) => self.ty_of_name(file, name, depth + 1),
+            ExprKind::Member(of, name) => match self.named_expr(of, file, depth + 1) {
+                Ty::Lib { path, .. } if !path.contains(':') => Ty::lib(format!("{path}.{name}")),
+                _ => Ty::Unknown,
+            },
+            _ => Ty::Unknown,
+        }
     }
 
     /// What a field is set to: its initial value, or what a constructor assigns.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::memo::Memo;
 use super::modules::Modules;
+use super::settings::{Environment, Setting, setting};
 use super::{ClassRef, Ty};
 use crate::facts::{Act, FileFacts, FnFacts, FnRef, Value};
 use crate::files::Language;
@@ -31,6 +32,9 @@ pub struct Tree {
     modules: Modules,
     implementors: HashMap<ClassRef, Vec<ClassRef>>,
     results: Memo<(FnRef, u32), Ty>,
+    /// The environment that files of the tree set up.
+    pub environment: Environment,
+    settings: Memo<(Arc<str>, Arc<str>), Setting>,
     names: Memo<(u32, Arc<str>), Ty>,
     found: Memo<(u32, Arc<str>), Option<Ty>>,
 }
@@ -47,6 +51,8 @@ impl Tree {
             modules: Modules::new(&listed),
             implementors: HashMap::new(),
             results: Memo::new(),
+            environment: Environment::new(),
+            settings: Memo::new(),
             names: Memo::new(),
             found: Memo::new(),
         };
@@ -65,6 +71,28 @@ impl Tree {
                 }
             }
         }
+        found
+    }
+
+    /// The name of a file without its endings; `None` where it stands for its folder or for a whole program.
+    pub fn stem(&self, file: u32) -> Option<String> {
+        let stem = self.paths.get(file as usize)?.rsplit('/').next()?.split('.').next()?;
+        (!matches!(stem, "mod" | "lib" | "main")).then(|| stem.to_owned())
+    }
+
+    /// The same tree with the environment that its files set up.
+    pub fn with_environment(self, environment: Environment) -> Tree {
+        Tree { environment, ..self }
+    }
+
+    /// How far the store of a framework's setting reaches; `part` is the part of it that is asked for.
+    pub fn setting(&self, key: &str, part: &str) -> Setting {
+        let asked = (Arc::from(key), Arc::from(part));
+        if let Some(known) = self.settings.get(&asked) {
+            return known;
+        }
+        let found = setting(self, key, part);
+        self.settings.keep(asked, found);
         found
     }
 
@@ -89,7 +117,8 @@ impl Tree {
         self.packs_of(language)
     }
 
-    fn packs_of(&self, language: Language) -> &Packs {
+    /// The packs of a language.
+    pub(in crate::program) fn packs_of(&self, language: Language) -> &Packs {
         static NONE: std::sync::LazyLock<Packs> = std::sync::LazyLock::new(Packs::default);
         self.book.packs.get(&language).unwrap_or(&NONE)
     }
@@ -122,7 +151,13 @@ impl Tree {
         let found = match value {
             Value::Module(owner, name) => self.ty_of_name(*owner, name, depth + 1),
             Value::Global(name) => self.known_path(Ty::lib(name.clone()), file),
-            Value::Member(of, name) => self.member_at(&self.ty_at(of, file, depth + 1), name, file, depth + 1),
+            Value::Member(of, name) => match (self.member_at(&self.ty_at(of, file, depth + 1), name, file, depth + 1), &**of) {
+                // A method that calls its own name on its receiver means the one it overrides.
+                (Ty::Function(found), Value::This(caller)) if found == *caller => {
+                    self.class_of(found).map_or(Ty::Unknown, |class| self.overridden(class, name, depth + 1))
+                }
+                (found, _) => found,
+            },
             Value::Index(of, key) => match &**key {
                 Value::Text(name) => self.member_at(&self.ty_at(of, file, depth + 1), name, file, depth + 1),
                 _ => self.element(&self.ty_at(of, file, depth + 1), file),

@@ -1,0 +1,212 @@
+//! `check-then-insert`: a row is looked for and then added, by two statements or by one call that makes two of them.
+
+use std::collections::HashSet;
+
+use super::candidate::Candidate;
+use super::data::{candidate, table};
+use super::effects::{decided_apart, fresh, row_locked};
+use super::rows::{RowRead, RowWrite, same_table, says_exists};
+use super::subject::Judged;
+use super::view::View;
+use super::{Confidence, Role};
+use crate::facts::Value;
+use crate::program::{Column, ColumnKind, FlatEvent, Key, Op, Statement};
+use crate::rules::Severity;
+
+/// What a unique key says of a row that was looked for and then added.
+enum Backed<'v> {
+    /// No key refuses the second row.
+    Not,
+    /// A key would, were it given all its columns.
+    InPart(&'v Key),
+    /// A key refuses it, and the refusal is dealt with.
+    Handled,
+    /// A key refuses it, and the refusal goes up as an error.
+    Unhandled,
+}
+
+/// The fault between a read and an insert.
+pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
+    if write.statement.op != Op::Insert || !same_table(read, write, view) {
+        return None;
+    }
+    let guard = write.event.guards.iter().find(|guard| {
+        view.flat
+            .conds
+            .get(guard.cond as usize)
+            .and_then(|cond| says_exists(view, &cond.value, read.index))
+            .is_some_and(|exists| exists != guard.holds)
+    })?;
+    if by_primary_key(read, write) || found_on_the_way(view, read, write) {
+        return None;
+    }
+    let asked: Vec<&str> = read.statement.wheres.iter().map(|column| column.name.as_str()).collect();
+    let set: Vec<&str> = write.statement.sets.iter().map(|column| column.name.as_str()).collect();
+    if !asked.is_empty() && !set.is_empty() && !asked.iter().any(|column| set.iter().any(|other| alike(column, other))) {
+        return None;
+    }
+    let backed = backed(view, read, write);
+    let refused = match &backed {
+        Backed::Handled => return None,
+        Backed::Unhandled => true,
+        Backed::Not | Backed::InPart(_) => false,
+    };
+    let row = table(write, read);
+    let message = match refused {
+        true => format!(
+            "{row} is looked for and then added: of two requests at once a unique key refuses the second, which then fails with an error instead of being answered"
+        ),
+        false => format!(
+            "{row} is looked for and then added: two requests at once both find nothing and both add it{}",
+            doubt(view, &backed)
+        ),
+    };
+    let mut found = candidate(view, "check-then-insert", read, write, message, "looked for here");
+    if let Some(cond) = view.flat.conds.get(guard.cond as usize) {
+        found.add(Role::Check, cond.at, "decided here".to_owned());
+    }
+    if refused {
+        found.severity = Some(Severity::Advice);
+        return Some(found.at_most(Confidence::Low));
+    }
+    // The model itself may give what the key needs beside.
+    let in_part = matches!(backed, Backed::InPart(_));
+    Some(found.at_most(if in_part { Confidence::Low } else { sureness(view, write.statement.table.as_deref()) }))
+}
+
+/// Whether the way to the insert also says that the row was found.
+fn found_on_the_way(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
+    write.event.guards.iter().any(|guard| {
+        let cond = view.flat.conds.get(guard.cond as usize);
+        cond.and_then(|cond| says_exists(view, &cond.value, read.index)) == Some(guard.holds)
+    })
+}
+
+/// Whether the row is looked for by its primary key, and added under that very key: the database takes one of them.
+fn by_primary_key(read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
+    let is_key = |column: &&Column| matches!(column.name.as_str(), "id" | "pk") && column.value != Value::Unknown;
+    let asked = read.statement.wheres.iter().filter(|column| column.kind != ColumnKind::Compared).find(is_key);
+    asked.is_some_and(|asked| write.statement.sets.iter().filter(is_key).any(|set| set.value == asked.value))
+}
+
+/// Calls that look for a row and add it where there is none, on tables of which no key makes that hold.
+pub(super) fn unbacked_calls(view: &View<'_>, found: &mut Judged) {
+    for (index, event) in view.events() {
+        let Some(statement) = event.statement().filter(|statement| unbacked(view, statement)) else { continue };
+        let held = view.regions.iter().any(|region| region.excludes() && region.holds(index, event));
+        if held || decided_apart(view, index, event).is_some() || row_locked(view, index, event).is_some() {
+            continue;
+        }
+        let names: Vec<String> = lookups(statement).iter().map(|column| format!("`{}`", column.name)).collect();
+        let message = format!(
+            "{} looks for the row and adds it where there is none, and no unique key covers {}: two requests at once both add it",
+            view.describe(event),
+            names.join(", ")
+        );
+        let mut candidate = Candidate::new(view, "check-then-insert", event, event, message);
+        candidate.hop(Role::Effect, event, view.describe(event));
+        found.push(candidate.at_most(if statement.sure { Confidence::High } else { Confidence::Medium }));
+    }
+}
+
+/// Whether a statement holds only under a unique key, and its table is known to have none for it.
+pub(super) fn unbacked(view: &View<'_>, statement: &Statement) -> bool {
+    let Some(table) = statement.table.as_ref().filter(|table| statement.keyed && view.world.schema.has(table)) else {
+        return false;
+    };
+    let asked = lookups(statement);
+    let names: Vec<&str> = asked.iter().map(|column| column.name.as_str()).collect();
+    let sets = statement.sets.iter().chain(&statement.wheres).cloned().collect::<Vec<Column>>();
+    // What is looked for may hide in a value that is not visible.
+    let visible = !asked.is_empty() && asked.iter().all(|column| !column.name.is_empty());
+    let keys = view.world.schema.keys(table);
+    let implied = || names.iter().any(|name| view.world.schema.is_implied(name));
+    // The rest of a key over more may come from the defaults, or from what the model sets by itself (a tenant).
+    let touches = |key: &Key| key.columns.iter().any(|column| names.iter().any(|name| alike(column, name)));
+    let backs = |key: &&Key| key.unclear || touches(key) && key.speaks_of(&sets);
+    visible && !implied() && !keys.iter().any(backs)
+}
+
+/// What a call that looks and adds looks for.
+fn lookups(statement: &Statement) -> &[Column] {
+    if statement.wheres.is_empty() && statement.op == Op::Insert { &statement.sets } else { &statement.wheres }
+}
+
+/// Whether a unique key stands behind the check, and whether its refusal is dealt with.
+fn backed<'v>(view: &View<'v>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Backed<'v> {
+    let Some(table) = &write.statement.table else { return Backed::Not };
+    let asked: Vec<&str> = (read.statement.wheres.iter())
+        .filter(|column| matches!(column.kind, ColumnKind::Equal | ColumnKind::Constant))
+        .map(|column| column.name.as_str())
+        .collect();
+    let lost = |column: &&Column| fresh(view, &column.value) || column.value == Value::Null;
+    let (gone, given): (Vec<&Column>, Vec<&Column>) = write.statement.sets.iter().partition(lost);
+    let gone: HashSet<&str> = gone.into_iter().map(|column| column.name.as_str()).collect();
+    let known: Vec<&str> = given
+        .into_iter()
+        .map(|column| column.name.as_str())
+        .chain(asked.iter().copied())
+        .filter(|name| !gone.contains(name))
+        .collect();
+    let keys = view.world.schema.keys(table);
+    let decides = |key: &&&Key| {
+        covered(key, &known)
+            && (asked.is_empty() || key.columns.iter().any(|column| asked.iter().any(|name| alike(column, name))))
+            && key.speaks_of(&write.statement.sets)
+    };
+    let deciding: Vec<&&Key> = keys.iter().filter(decides).collect();
+    let implied = asked.iter().any(|name| view.world.schema.is_implied(name) && known.contains(name));
+    // One of several: each has to have its key.
+    let whole = !read.statement.either
+        || asked.iter().all(|name| deciding.iter().any(|key| key.columns.iter().any(|column| alike(column, name))));
+    let in_part = || {
+        let over =
+            |key: &&&Key| !asked.is_empty() && asked.iter().all(|name| key.columns.iter().any(|column| alike(column, name)));
+        keys.iter().find(over)
+    };
+    match !deciding.is_empty() && whole || implied {
+        false => in_part().filter(|_| deciding.is_empty()).map_or(Backed::Not, |key| Backed::InPart(key)),
+        true if handled(view, write.index, write.event) => Backed::Handled,
+        true => Backed::Unhandled,
+    }
+}
+
+/// Whether all of a key's columns are among the names.
+fn covered(key: &Key, names: &[&str]) -> bool {
+    !key.columns.is_empty() && key.columns.iter().all(|column| names.iter().any(|name| alike(column, name)))
+}
+
+/// `user` and `user_id` are one.
+fn alike(one: &str, other: &str) -> bool {
+    one == other || one.trim_end_matches("id") == other.trim_end_matches("id") && !one.trim_end_matches("id").is_empty()
+}
+
+/// Whether an error of a write is dealt with where it happens.
+fn handled(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
+    let chained = || {
+        view.events().any(|(_, later)| {
+            matches!(later.call(), Some((Value::Member(of, name), _)) if **name == *"catch" && view.flat.depends(of).contains(&index))
+        })
+    };
+    let values = view.world.tree.errors_are_values(event.at.file);
+    event.caught.is_some() || if values { !event.propagated && !event.dropped } else { chained() }
+}
+
+/// How sure it is that no key decides.
+fn sureness(view: &View<'_>, table: Option<&str>) -> Confidence {
+    match table.is_some_and(|table| view.world.schema.has(table)) {
+        true => Confidence::High,
+        false => Confidence::Medium,
+    }
+}
+
+/// Why a key may decide after all.
+fn doubt(view: &View<'_>, backed: &Backed<'_>) -> String {
+    match backed {
+        Backed::InPart(key) => {
+            format!(" (the unique key over {} needs more than was looked for)", key.columns.join(", "))
+        }
+        _ if view.world.schema.is_known() => String::new(),
+        _ => " (no schema was found in the tree: a unique key that is declared elsewhere may refuse the second)".to_owned(),
+    }
+}

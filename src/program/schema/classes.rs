@@ -1,0 +1,135 @@
+//! Models that are classes: what their decorators, attributes and fields declare. It must not know a language.
+
+use std::sync::Arc;
+
+use super::chain::{ColumnDraft, Draft, Reader};
+use crate::facts::{FnRef, Mark, Value};
+use crate::files::Span;
+use crate::program::{ClassRef, Meant, Ty, decorator};
+use crate::rules::{Meaning, TypeKind};
+use crate::syntax::Class;
+
+/// How many classes deep what is inherited is followed.
+const DEEPEST: u32 = 6;
+
+impl Reader<'_> {
+    /// What a class declares, with what its bases in the tree declare.
+    pub fn class_draft(&self, at: ClassRef, depth: u32) -> Draft {
+        let mut draft = Draft::default();
+        let (Some(class), Some(facts)) = (self.tree.class(at), self.tree.files.get(at.file as usize)) else { return draft };
+        for meant in marks(facts.class_marks.get(&at.class)).filter_map(|mark| decorator(self.tree, mark, at.file)) {
+            self.class_mark(&meant, at.file, &mut draft);
+        }
+        let kind = self.tree.base_type(at, 0);
+        draft.declared |= kind.as_deref().is_some_and(|id| self.tree.packs(at.file).kind(id) == TypeKind::Entity);
+        for field in &class.fields {
+            let key = (at.class, Arc::from(field.name.as_str()));
+            let init = facts.field_values.get(&key);
+            self.field(&field.name, init, facts.field_marks.get(&key), kind.as_deref(), at.file, &mut draft);
+        }
+        for (_, meant) in self.attribute_rows(at, class) {
+            self.class_mark(&meant, at.file, &mut draft);
+        }
+        if depth < DEEPEST {
+            for base in self.bases(at) {
+                let above = self.class_draft(base, depth + 1);
+                draft.columns.extend(above.columns);
+                draft.keys.extend(above.keys);
+                draft.version = draft.version.or(above.version);
+            }
+        }
+        draft
+    }
+
+    fn class_mark(&self, meant: &Meant, file: u32, draft: &mut Draft) {
+        match meant.is {
+            Meaning::Table => {
+                draft.merge(self.table(meant, file, 0));
+                if meant.flag("module") {
+                    draft.models.extend(self.tree.stem(file));
+                }
+            }
+            Meaning::Unique | Meaning::Primary => {
+                draft.keys.extend(self.key_of([meant].into_iter()).into_iter().flat_map(|(keys, _)| keys));
+            }
+            Meaning::Version => draft.version = draft.version.take().or_else(|| self.version(meant)),
+            _ => {}
+        }
+    }
+
+    fn field(
+        &self,
+        name: &str,
+        init: Option<&Value>,
+        marked: Option<&Vec<Mark>>,
+        kind: Option<&str>,
+        file: u32,
+        draft: &mut Draft,
+    ) {
+        let mut column = init.and_then(|init| self.column(init, file));
+        if column.is_none()
+            && let (Some(id), Some(init)) = (kind, init)
+            && let Some(link) = self.links(init, file).into_iter().next()
+            && let Some(meant) = self.meant_at(&format!("{id}.*"), init, &link.args, file)
+        {
+            self.add_to(column.get_or_insert_with(ColumnDraft::default), &meant);
+        }
+        for meant in marks(marked).filter_map(|mark| decorator(self.tree, mark, file)) {
+            let column = column.get_or_insert_with(ColumnDraft::default);
+            match meant.is {
+                Meaning::Column => self.add_to(column, &meant),
+                // A lone text is the key's name.
+                Meaning::Unique if !matches!(meant.part("columns"), Some(Value::List(_))) => column.unique = true,
+                Meaning::Primary => column.primary = true,
+                Meaning::Version => column.version = true,
+                _ => {}
+            }
+        }
+        if let Some(column) = column {
+            if column.version {
+                draft.version = Some(name.to_owned());
+            }
+            draft.columns.push((name.to_owned(), column));
+        }
+    }
+
+    /// What attributes of the class, and of classes written in it, say of the table.
+    pub fn attribute_rows(&self, at: ClassRef, class: &Class) -> Vec<(Span, Meant)> {
+        let (Some(facts), Some(id)) = (self.tree.files.get(at.file as usize), self.tree.base_type(at, 0)) else { return vec![] };
+        let nested = facts.unit.classes.iter().enumerate().filter(|(index, inner)| {
+            *index as u32 != at.class && class.span.start < inner.span.start && inner.span.end <= class.span.end
+        });
+        let own = class.fields.iter().map(|field| (at.class, field, field.name.clone()));
+        let inner = nested.flat_map(|(index, inner)| {
+            inner.fields.iter().map(move |field| (index as u32, field, format!("{}.{}", inner.name, field.name)))
+        });
+        let meant = own.chain(inner).filter_map(|(owner, field, path)| {
+            let value = facts.field_values.get(&(owner, Arc::from(field.name.as_str())))?;
+            let row = self.meant_at(&format!("{id}.{path}"), &Value::Unknown, &[(None, value.clone())], at.file);
+            let any = || {
+                let link = self.links(value, at.file).into_iter().next().filter(|_| owner == at.class)?;
+                self.meant_at(&format!("{id}.*"), value, &link.args, at.file)
+            };
+            Some((field.span, row.or_else(any)?))
+        });
+        meant.collect()
+    }
+
+    fn version(&self, meant: &Meant) -> Option<String> {
+        self.columns(meant.part("column")?)?.into_iter().next()
+    }
+
+    fn bases(&self, at: ClassRef) -> Vec<ClassRef> {
+        let Some(class) = self.tree.class(at) else { return vec![] };
+        let own = FnRef { file: at.file, func: class.parent.0 };
+        let bases = class.bases.iter().filter_map(|base| match self.tree.declared(base, own) {
+            Ty::Instance(base) if base != at => Some(base),
+            _ => None,
+        });
+        bases.collect()
+    }
+}
+
+fn marks(marks: Option<&Vec<Mark>>) -> impl Iterator<Item = &Value> {
+    marks.into_iter().flatten().map(|(value, _)| value)
+}

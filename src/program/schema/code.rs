@@ -1,0 +1,278 @@
+//! What code says of tables: models, migrations, and SQL in texts. It must not know a library's name.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::chain::{Draft, Reader};
+use super::{Key, Schema};
+use crate::facts::{Act, Event, FnRef, Value};
+use crate::files::Span;
+use crate::program::{Args, ClassRef, Meant, Tree, decorator, meaning};
+use crate::rules::Meaning;
+
+/// A row of a pack that says something of a table, and where it was met.
+#[derive(Debug)]
+pub struct Declaration {
+    /// The file.
+    pub file: u32,
+    /// Where in it.
+    pub span: Span,
+    /// What it means.
+    pub meant: Meant,
+}
+
+/// A call of a function's facts.
+struct Site<'t> {
+    function: FnRef,
+    index: u32,
+    event: &'t Event,
+    callee: &'t Value,
+    args: &'t Args,
+}
+
+impl Schema {
+    /// Adds what code declares.
+    pub(super) fn add_code(&mut self, tree: &Tree) {
+        let reader = Reader { tree };
+        self.add_texts(tree);
+        for facts in &tree.files {
+            for (index, class) in facts.unit.classes.iter().enumerate() {
+                let draft = reader.class_draft(ClassRef { file: facts.file, class: index as u32 }, 0);
+                if draft.declared {
+                    self.add_draft(tree, draft, Some(class.name.as_str()));
+                }
+            }
+        }
+        let anchored = anchored(&reader);
+        let named = self.add_tables(&reader, &anchored);
+        self.add_keys(&reader, &named);
+    }
+
+    /// SQL in texts: a migration's statements, a schema made at start-up.
+    fn add_texts(&mut self, tree: &Tree) {
+        for facts in tree.files.iter().filter(|facts| !tree.book.tables.undoes_file(&tree.paths[facts.file as usize])) {
+            let mut texts: BTreeSet<(u32, String)> = BTreeSet::new();
+            for name in facts.names.values() {
+                texts.extend(schema_text(&name.value).map(|text| (name.span.start, text)));
+            }
+            for site in sites(tree, facts.file) {
+                texts.extend(
+                    site.args.iter().filter_map(|(_, value)| schema_text(value)).map(|text| (site.event.span.start, text)),
+                );
+            }
+            texts.iter().for_each(|(_, text)| self.add_sql(text));
+        }
+    }
+
+    /// Tables that calls declare; the table of each call's result and of each callback that builds one.
+    fn add_tables(&mut self, reader: &Reader<'_>, anchored: &HashMap<(FnRef, u32), Vec<Key>>) -> Named {
+        let mut named = Named::default();
+        let files: Vec<u32> = reader.tree.files.iter().map(|facts| facts.file).collect();
+        for site in files.into_iter().flat_map(|file| sites(reader.tree, file)) {
+            let file = site.function.file;
+            let value = Value::Result(site.function, site.index);
+            let steps: Vec<Meant> = match meaning(reader.tree, site.callee, site.args, file) {
+                Some(meant) if meant.is == Meaning::Table => {
+                    let chain = reader.links(&value, file).into_iter().filter_map(|link| link.meant);
+                    chain.filter(|step| step.is == Meaning::Table).collect()
+                }
+                _ => continue,
+            };
+            let mut draft = Draft::default();
+            for meant in &steps {
+                draft.merge(reader.table(meant, file, 0));
+                if let Some(of) = meant.part("of") {
+                    draft.merge(self.declared_by(reader, of, file, anchored));
+                }
+            }
+            draft.keys.extend(anchored.get(&(site.function, site.index)).cloned().unwrap_or_default());
+            let body = steps.iter().find_map(|meant| Some((meant, reader.body(meant)?)));
+            let bound = site.event.bound.as_deref();
+            let Some(name) = draft.name.clone().or_else(|| draft.models.first().cloned()) else { continue };
+            named.calls.insert((site.function, site.index), name.clone());
+            if let Some((meant, body)) = body {
+                reader.built(meant, body, &mut draft);
+            }
+            let known_as = bound.filter(|_| draft.declared);
+            self.add_draft(reader.tree, draft, known_as);
+        }
+        named
+    }
+
+    /// What another declaration says, that a call is given.
+    fn declared_by(&self, reader: &Reader<'_>, of: &Value, file: u32, anchored: &HashMap<(FnRef, u32), Vec<Key>>) -> Draft {
+        let settled = reader.tree.settled(of);
+        if let Some(meant) = reader.meant(&settled, file).filter(|meant| meant.is == Meaning::Table) {
+            let mut draft = reader.table(&meant, file, 0);
+            if let Some(inner) = meant.part("of").filter(|inner| **inner != *of) {
+                draft.merge(self.declared_by(reader, inner, file, anchored));
+            }
+            if let Value::Result(function, index) = settled {
+                draft.keys.extend(anchored.get(&(function, index)).cloned().unwrap_or_default());
+            }
+            return draft;
+        }
+        let Some(class) = reader.class(&settled, file) else { return Draft::default() };
+        let mut draft = reader.class_draft(class, 0);
+        draft.models.extend(reader.tree.class(class).map(|class| class.name.clone()));
+        draft
+    }
+
+    /// Keys that calls add to tables declared elsewhere.
+    fn add_keys(&mut self, reader: &Reader<'_>, named: &Named) {
+        let files: Vec<u32> = reader.tree.files.iter().map(|facts| facts.file).collect();
+        for site in files.into_iter().flat_map(|file| sites(reader.tree, file)) {
+            let file = site.function.file;
+            if inner(reader.tree, site.function).contains(&site.index) {
+                continue;
+            }
+            let value = Value::Result(site.function, site.index);
+            let steps: Vec<Meant> = reader.links(&value, file).into_iter().filter_map(|link| link.meant).collect();
+            let keys = steps.iter().filter(|meant| matches!(meant.is, Meaning::Unique | Meaning::Primary));
+            let Some((keys, table)) = reader.key_of(keys.clone()).filter(|_| keys.count() > 0) else { continue };
+            let table = table.and_then(|table| reader.name(&table)).or_else(|| {
+                let of = steps.iter().find_map(|meant| match reader.tree.settled(&meant.receiver) {
+                    Value::Result(function, index) => Some((function, index)),
+                    _ => None,
+                });
+                named.calls.get(&of?).cloned()
+            });
+            let drops = steps.iter().any(|meant| meant.flag("drops"));
+            for key in keys {
+                match (&table, drops) {
+                    (table, true) => self.drop_key(table.as_deref(), &key),
+                    (Some(table), false) => self.add_key(table, key),
+                    (None, false) => {}
+                }
+            }
+        }
+    }
+
+    fn add_draft(&mut self, tree: &Tree, draft: Draft, known_as: Option<&str>) {
+        let words = &tree.book.tables;
+        // `Model` names every table of its kind, and so none.
+        let known_as = known_as.filter(|name| !words.is_ending(name)).map(|name| words.bare(name));
+        let Some(name) = draft.name.as_deref().or(known_as).or(draft.models.first().map(String::as_str)).map(str::to_owned)
+        else {
+            return;
+        };
+        let table = self.table(&name);
+        table.declared |= draft.declared;
+        if let Some(version) = &draft.version {
+            table.version = Some(version.clone());
+        }
+        for key in draft.all_keys() {
+            self.add_key(&name, key);
+        }
+        draft.dropped.iter().for_each(|key| self.drop_key(Some(&name), key));
+        for model in draft.models.iter().map(|model| words.bare(model)).chain(known_as) {
+            self.call_it(model, &name);
+        }
+    }
+}
+
+/// Which table a call declared.
+#[derive(Default)]
+struct Named {
+    calls: HashMap<(FnRef, u32), String>,
+}
+
+/// Keys that calls add to a declaration that a value holds: `schema.index(...)`, by the call that made the value.
+fn anchored(reader: &Reader<'_>) -> HashMap<(FnRef, u32), Vec<Key>> {
+    let mut found: HashMap<(FnRef, u32), Vec<Key>> = HashMap::new();
+    for facts in &reader.tree.files {
+        for site in sites(reader.tree, facts.file) {
+            let Some(meant) = meaning(reader.tree, site.callee, site.args, facts.file) else { continue };
+            if !matches!(meant.is, Meaning::Unique | Meaning::Primary) {
+                continue;
+            }
+            if let Value::Result(function, index) = reader.tree.settled(&meant.receiver)
+                && let Some((keys, None)) = reader.key_of([&meant].into_iter())
+            {
+                found.entry((function, index)).or_default().extend(keys);
+            }
+        }
+    }
+    found
+}
+
+/// Every call of a file, but those that take a migration back.
+fn sites(tree: &Tree, file: u32) -> impl Iterator<Item = Site<'_>> {
+    let functions = tree.files.get(file as usize).map_or(&[][..], |facts| &facts.functions);
+    let taken_back = move |function: FnRef| {
+        let mut at = Some(function);
+        while let Some(here) = at {
+            let Some(known) = tree.function(here) else { break };
+            if tree.book.tables.undoes(&known.name) {
+                return true;
+            }
+            at = known.parent.map(|parent| FnRef { file, func: parent.0 }).filter(|parent| parent.func != 0);
+        }
+        false
+    };
+    functions.iter().enumerate().filter(move |(func, _)| !taken_back(FnRef { file, func: *func as u32 })).flat_map(
+        move |(func, facts)| {
+            facts.events.iter().enumerate().filter_map(move |(index, event)| match &event.act {
+                Act::Call { callee, args, .. } => {
+                    Some(Site { function: FnRef { file, func: func as u32 }, index: index as u32, event, callee, args })
+                }
+                _ => None,
+            })
+        },
+    )
+}
+
+/// Calls of a function that another call of it is made on.
+fn inner(tree: &Tree, function: FnRef) -> HashSet<u32> {
+    let events = tree.facts(function).map_or(&[][..], |facts| &facts.events);
+    let receivers = events.iter().filter_map(|event| match &event.act {
+        Act::Call { callee: Value::Member(of, _), .. } => match **of {
+            Value::Result(owner, index) if owner == function => Some(index),
+            _ => None,
+        },
+        _ => None,
+    });
+    receivers.collect()
+}
+
+/// A text that says something of tables.
+fn schema_text(value: &Value) -> Option<String> {
+    let text = value.text()?;
+    let head: String = text.trim_start().chars().take(4000).collect::<String>().to_lowercase();
+    let says = ["create table", "create unique", "alter table", "drop index"].iter().any(|words| head.contains(words));
+    says.then_some(text)
+}
+
+impl Declaration {
+    /// Every row that says something of a table in a tree.
+    pub fn all(tree: &Tree) -> Vec<Declaration> {
+        let reader = Reader { tree };
+        let mut found = vec![];
+        let speaks = |meant: &Meant| {
+            matches!(meant.is, Meaning::Table | Meaning::Column | Meaning::Unique | Meaning::Primary | Meaning::Version)
+        };
+        for facts in &tree.files {
+            let file = facts.file;
+            let mut add = |span: Span, meant: Option<Meant>| {
+                found.extend(meant.filter(speaks).map(|meant| Declaration { file, span, meant }));
+            };
+            for (value, span) in facts.class_marks.values().chain(facts.field_marks.values()).flatten() {
+                add(*span, decorator(tree, value, file));
+            }
+            for (index, class) in facts.unit.classes.iter().enumerate() {
+                for (span, meant) in reader.attribute_rows(ClassRef { file, class: index as u32 }, class) {
+                    add(span, Some(meant));
+                }
+            }
+            for site in sites(tree, file) {
+                let meant = meaning(tree, site.callee, site.args, file);
+                if let Some(table) = meant.as_ref().filter(|meant| meant.is == Meaning::Table)
+                    && let Some(body) = reader.body(table)
+                {
+                    reader.steps(table, body).into_iter().for_each(|(span, step)| add(span, Some(step)));
+                }
+                add(site.event.span, meant);
+            }
+        }
+        found
+    }
+}

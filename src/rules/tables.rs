@@ -1,0 +1,69 @@
+//! What names of tables, models and migrations follow by convention: `rules/common/tables.toml`.
+//! It must not know any library.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+/// Lists of words, as the file has them.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableWords {
+    /// Endings that say what a class or variable is to a table, not which table: `OrderRepository`, `usersCollection`.
+    suffixes: Vec<String>,
+    /// Plurals that no ending tells, with their singular.
+    pub plurals: HashMap<String, String>,
+    /// Functions of a migration that take it back.
+    undone: Vec<String>,
+    /// Endings of the names of files that take a migration back.
+    undone_files: Vec<String>,
+    /// Columns that are a primary key by themselves.
+    pub keys: Vec<String>,
+}
+
+impl TableWords {
+    /// A name without the endings that say what it is to a table. What would leave nothing stays.
+    pub fn bare<'n>(&self, name: &'n str) -> &'n str {
+        let mut bare = name;
+        while let Some(shorter) = self.suffixes.iter().find_map(|suffix| shortened(bare, suffix)) {
+            bare = shorter;
+        }
+        bare
+    }
+
+    /// Whether a name says no more than what it is to a table.
+    pub fn is_ending(&self, name: &str) -> bool {
+        self.suffixes.iter().any(|suffix| suffix.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether a function of this name takes a migration back.
+    pub fn undoes(&self, function: &str) -> bool {
+        self.undone.iter().any(|name| name == function)
+    }
+
+    /// Whether a file of this path takes a migration back.
+    pub fn undoes_file(&self, path: &str) -> bool {
+        self.undone_files.iter().any(|ending| path.ends_with(ending.as_str()))
+    }
+}
+
+/// The name without an ending that stands at a word's border.
+fn shortened<'n>(name: &'n str, suffix: &str) -> Option<&'n str> {
+    let at = name.len().checked_sub(suffix.len()).filter(|at| *at > 0 && name.is_char_boundary(*at))?;
+    let (rest, ending) = name.split_at(at);
+    let border = rest.ends_with('_') || ending.starts_with(char::is_uppercase);
+    let bare = rest.trim_end_matches('_');
+    (ending.eq_ignore_ascii_case(suffix) && border && !bare.is_empty()).then_some(bare)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_fall_at_the_borders_of_words() {
+        let words = TableWords { suffixes: ["model", "repository"].map(String::from).to_vec(), ..TableWords::default() };
+        let bare = ["OrderRepository", "order_model", "OrderModelRepository", "Remodel", "Model"].map(|name| words.bare(name));
+        assert_eq!(bare, ["Order", "order", "Order", "Remodel", "Model"]);
+    }
+}
