@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Confidence;
 use super::Role;
-use super::subject::Subject;
+use super::subject::{Kind, Subject};
 use super::view::View;
 use crate::program::{FlatEvent, Spot};
 use crate::rules::Severity;
@@ -89,6 +89,13 @@ impl Candidate {
         if !self.trace.iter().any(|(known, spot, _)| *spot == at && (*known == role || role == Role::Call)) {
             self.trace.push((role, at, note));
         }
+    }
+
+    /// Whether both say something of one lock taken at one place: what it is held around decides the rule, and may be seen more
+    /// fully in one function than in its callers.
+    pub fn of_one_lock(&self, other: &Candidate) -> bool {
+        let lock = |one: &Candidate| one.subject.as_ref().is_some_and(|subject| subject.kind == Kind::Lock);
+        self.cause == other.cause && lock(self) && lock(other)
     }
 
     /// Says what is at fault.

@@ -313,7 +313,7 @@ fn is_stamp(name: &str) -> bool {
 }
 
 /// Whether a unique key's refusal of the write is caught by its type.
-fn refused_and_caught(view: &View<'_>, write: &RowWrite<'_>) -> bool {
+pub(super) fn refused_and_caught(view: &View<'_>, write: &RowWrite<'_>) -> bool {
     let catches = |types: &[String]| types.iter().any(|ty| view.world.tree.book.verbs.is_refusal(ty));
     write.event.caught.as_ref().is_some_and(|(types, _)| catches(types))
 }

@@ -190,6 +190,7 @@ fn nearest(candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
             other.rule == candidate.rule
                 && (other.primary == candidate.primary
                     || other.cause == candidate.cause && other.distance <= candidate.distance && other.distance == 0)
+                || other.of_one_lock(&candidate)
         });
         if !known {
             kept.push((function, candidate));
@@ -200,7 +201,7 @@ fn nearest(candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
 
 /// Whether a fault is told by the finding of another.
 fn same_fault(kept: &Candidate, other: &Candidate) -> bool {
-    kept.rule == other.rule && (kept.primary == other.primary || kept.cause == other.cause)
+    kept.rule == other.rule && (kept.primary == other.primary || kept.cause == other.cause) || kept.of_one_lock(other)
 }
 
 fn finding(

@@ -74,7 +74,9 @@ fn candidate(view: &View<'_>, cause: &FlatEvent, work: &FlatEvent, message: &str
 fn serves(view: &View<'_>) -> bool {
     view.events().any(|(_, event)| {
         let entry = event.meant(Meaning::Entry).and_then(|meant| meant.text("kind"));
-        event.meant(Meaning::Serve).is_some() || matches!(entry.as_deref(), Some("http" | "rpc" | "consumer"))
+        event.meant(Meaning::Serve).is_some()
+            || event.meant(Meaning::Copies).is_some()
+            || matches!(entry.as_deref(), Some("http" | "rpc" | "consumer"))
     })
 }
 

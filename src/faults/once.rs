@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::candidate::Candidate;
-use super::data::{candidate, table};
+use super::data::{candidate, refused_and_caught, table};
 use super::effects::{decided_apart, fresh, row_locked};
 use super::rows::{RowRead, RowWrite, same_table, says_exists};
 use super::subject::Judged;
@@ -43,6 +43,11 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     let asked: Vec<&str> = read.statement.wheres.iter().map(|column| column.name.as_str()).collect();
     let set: Vec<&str> = write.statement.sets.iter().map(|column| column.name.as_str()).collect();
     if !asked.is_empty() && !set.is_empty() && !asked.iter().any(|column| set.iter().any(|other| alike(column, other))) {
+        return None;
+    }
+    // What catches a key's refusal knows of the key, where the tree does not declare the table.
+    let declared = write.statement.table.as_deref().is_some_and(|table| view.world.schema.has(table));
+    if !declared && refused_and_caught(view, write) {
         return None;
     }
     let backed = backed(view, read, write);

@@ -17,6 +17,8 @@ pub(super) struct Standing<'s, 't> {
     reach: &'s Reach,
     flattener: &'s Flattener<'t>,
     seen: HashSet<(FnRef, Key)>,
+    /// Functions with the places at which they see a lock that is at fault, whatever it is held around.
+    locks: HashSet<(FnRef, Spot)>,
     known: HashMap<(FnRef, Key), bool>,
 }
 
@@ -24,7 +26,9 @@ impl<'s, 't> Standing<'s, 't> {
     /// Of all faults seen.
     pub fn of(reach: &'s Reach, flattener: &'s Flattener<'t>, found: &[(FnRef, Candidate)]) -> Standing<'s, 't> {
         let seen = found.iter().map(|(function, candidate)| (*function, key(candidate))).collect();
-        Standing { reach, flattener, seen, known: HashMap::new() }
+        let locks = found.iter().filter(|(_, candidate)| candidate.of_one_lock(candidate));
+        let locks = locks.map(|(function, candidate)| (*function, candidate.cause)).collect();
+        Standing { reach, flattener, seen, locks, known: HashMap::new() }
     }
 
     /// Whether a fault seen in a function stands. A function that is entered from outside, or that nobody calls, answers for
@@ -46,6 +50,9 @@ impl<'s, 't> Standing<'s, 't> {
             || callers.any(|caller| {
                 if self.seen.contains(&(caller, key)) {
                     return self.confirmed(caller, key);
+                }
+                if self.locks.contains(&(caller, key.1)) {
+                    return true;
                 }
                 // Written out too shortly, or not at all, in this caller: it says nothing against the fault.
                 !self.flattener.flat(caller).events.iter().any(|event| event.at == key.2)

@@ -1,0 +1,150 @@
+//! How many objects of a class one process makes. It does not know what their fields hold.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use super::{ClassRef, Tree, Ty};
+use crate::facts::{Act, FnRef, Value};
+use crate::rules::Meaning;
+
+/// How many instances of a class one process makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Instance {
+    /// One, when it starts.
+    Single,
+    /// As many as there are calls.
+    Many,
+    /// Nobody makes one in this tree, or one place does that may run once.
+    Unseen,
+}
+
+/// How many instances of each class one process makes.
+pub struct Instances {
+    single: HashSet<ClassRef>,
+    places: HashMap<ClassRef, usize>,
+}
+
+impl Instances {
+    /// Looks at where each class is made: at module level, or in functions; a function that gives its instance out counts as
+    /// often as it is called. A decorator that a pack knows as a singleton's, or an entry's, makes one.
+    pub fn new(tree: &Tree) -> Instances {
+        let mut made: Vec<(ClassRef, FnRef, bool)> = vec![];
+        let mut calls: HashMap<FnRef, usize> = HashMap::new();
+        let mut at_start: HashSet<FnRef> = HashSet::new();
+        for function in tree.all_functions() {
+            let Some(facts) = tree.facts(function) else { continue };
+            for (index, event) in facts.events.iter().enumerate() {
+                let Act::Call { callee, .. } = &event.act else { continue };
+                if !matches!(callee, Value::Module(..) | Value::Captured(..) | Value::Member(..) | Value::Global(_)) {
+                    continue;
+                }
+                match tree.ty(callee, function.file) {
+                    Ty::Class(class) => {
+                        let result = Value::Result(function, index as u32);
+                        let given_out = facts.events.iter().any(|other| match &other.act {
+                            Act::Exit { value, .. } => value.any(&|part| *part == result),
+                            _ => false,
+                        });
+                        match kept(tree, function, &result) {
+                            Kept::Nowhere => made.push((class, function, given_out)),
+                            Kept::ByModule => made.push((class, FnRef { func: 0, ..function }, given_out)),
+                            Kept::ByObject => {}
+                        }
+                    }
+                    Ty::Function(target) => {
+                        *calls.entry(target).or_default() += 1;
+                        if function.func == 0 {
+                            at_start.insert(target);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let mut instances = Instances { single: singletons(tree), places: HashMap::new() };
+        for (class, function, given_out) in made {
+            if function.func == 0 || given_out && at_start.contains(&function) {
+                instances.single.insert(class);
+            } else {
+                let times = if given_out { calls.get(&function).copied().unwrap_or(0) } else { 2 };
+                *instances.places.entry(class).or_default() += times;
+            }
+        }
+        instances
+    }
+
+    /// How many instances of a class one process makes.
+    pub fn made(&self, class: ClassRef) -> Instance {
+        if self.single.contains(&class) {
+            return Instance::Single;
+        }
+        match self.places.get(&class) {
+            Some(places) if *places > 1 => Instance::Many,
+            _ => Instance::Unseen,
+        }
+    }
+}
+
+/// Where a function keeps an object it makes.
+enum Kept {
+    /// In no state that outlives the call.
+    Nowhere,
+    /// In a variable of a module, or an entry of one.
+    ByModule,
+    /// In a field of an object, or an entry of one: as long as that object.
+    ByObject,
+}
+
+fn kept(tree: &Tree, function: FnRef, made: &Value) -> Kept {
+    let mut found = Kept::Nowhere;
+    for event in tree.facts(function).into_iter().flat_map(|facts| &facts.events) {
+        let keeper = match &event.act {
+            Act::Write { place: place @ (Value::Index(..) | Value::Module(..)), value, .. } if value == made => place,
+            Act::Call { callee: Value::Member(of, method), args, .. }
+                if args.iter().any(|(_, value)| value == made) && puts(tree, function.file, of, method) =>
+            {
+                of
+            }
+            _ => continue,
+        };
+        let mut root = keeper;
+        while let Value::Index(of, _) | Value::Member(of, _) = root {
+            root = of;
+        }
+        match root {
+            Value::Module(..) => return Kept::ByModule,
+            Value::This(_) => found = Kept::ByObject,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether a method puts something into a container.
+fn puts(tree: &Tree, file: u32, of: &Value, method: &Arc<str>) -> bool {
+    let callee = Value::Member(Arc::new(of.clone()), method.clone());
+    super::meaning(tree, &callee, &[], file).is_some_and(|meant| matches!(meant.is, Meaning::Put | Meaning::Get))
+}
+
+/// Classes that a framework makes once.
+fn singletons(tree: &Tree) -> HashSet<ClassRef> {
+    let mut found = HashSet::new();
+    for facts in &tree.files {
+        for (index, class) in facts.unit.classes.iter().enumerate() {
+            let known = class.decorators.iter().any(|decorator| {
+                let callee = match &decorator.kind {
+                    crate::syntax::ExprKind::Call(call) => &call.callee,
+                    _ => decorator,
+                };
+                let crate::syntax::ExprKind::Name(name) = &callee.kind else { return false };
+                let value = Value::Module(facts.file, name.as_str().into());
+                super::meaning(tree, &value, &[], facts.file)
+                    .is_some_and(|meant| matches!(meant.is, Meaning::Singleton | Meaning::Entry))
+            });
+            if known {
+                found.insert(ClassRef { file: facts.file, class: index as u32 });
+            }
+        }
+    }
+    found
+}
