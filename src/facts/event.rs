@@ -82,6 +82,10 @@ pub struct Cond {
 pub struct LoopFact {
     /// No condition and nothing to iterate: it ends by leaving only.
     pub endless: bool,
+    /// What it goes through, where it goes through something.
+    pub over: Option<Value>,
+    /// What must hold for another round.
+    pub test: Option<Value>,
     /// Where.
     pub span: Span,
 }

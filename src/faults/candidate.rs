@@ -30,10 +30,12 @@ pub struct Candidate {
     pub trace: Vec<(Role, Spot, String)>,
     /// It stands whatever callers show: the work is not in the caller's hands.
     pub stands: bool,
+    /// It speaks of what callers give: only where no caller is seen.
+    pub uncalled: bool,
+    /// Its severity, where it is not the rule's own.
+    pub severity: Option<Severity>,
     /// In a job's body another rule says it.
     pub outside_jobs: bool,
-    /// Another severity than the rule's.
-    pub severity: Option<Severity>,
     /// The libraries in evidence: the cure is told in the words of the first that has any. The work's comes first, because
     /// the write itself is the simplest place to decide.
     pub libraries: Vec<Arc<str>>,
@@ -62,8 +64,9 @@ impl Candidate {
             distance: cause.hops.len().min(work.hops.len()),
             trace: vec![],
             stands: false,
-            outside_jobs: false,
+            uncalled: false,
             severity: None,
+            outside_jobs: false,
             libraries: work.library().into_iter().chain(cause.library()).cloned().collect(),
             at_start_only: false,
             entries_only: false,

@@ -14,8 +14,8 @@ use super::subject::Judged;
 use super::view::{View, World};
 use super::{Finding, Hop, Place, Role};
 use super::{
-    data, early_release, host_lock, limiter, migration, process_counter, process_guard, process_lock, refresh_stampede,
-    shared_lock, stale_read, transaction_held, unleased_job, version, wrong_row,
+    data, early_release, host_lock, lease, limiter, lock_map, migration, process_counter, process_guard, process_lock,
+    refresh_stampede, shared_lock, stale_read, transaction_held, unleased_job, version, wrong_row,
 };
 use crate::facts::{Act, FnRef};
 use crate::files::Source;
@@ -75,8 +75,10 @@ pub fn detect(
         found.iter().filter(|(_, candidate)| candidate.rule == migration::RULE).map(|(_, candidate)| candidate.work).collect();
     let found = sift(found, &mut sightings, |function, candidate| {
         let in_job = reach.entry(function).is_some_and(|entry| entry.kind == "job");
+        let called = reach.entry(function).is_some() || reach.callers(function).next().is_some();
         match reach.serves(function) {
             false => Some(Why::NotServed),
+            true if candidate.uncalled && called => Some(Why::CallersDecide),
             true if candidate.at_start && on_request(&reach, function) => Some(Why::OnRequest),
             true => {
                 let seeds = candidate.rule != migration::RULE && seeded.contains(&candidate.work);
@@ -94,7 +96,11 @@ pub fn detect(
     let found =
         sift(found, &mut sightings, |_, candidate| (single && copies_of(candidate.rule).is_some()).then_some(Why::OneCopy));
     let kept = nearest(found.clone());
-    for (function, candidate) in &found {
+    // Advice speaks of a sound use with a known limit.
+    let advice = |candidate: &Candidate| {
+        candidate.severity.or(catalogue.get(candidate.rule).map(|rule| rule.severity)) == Some(crate::rules::Severity::Advice)
+    };
+    for (function, candidate) in found.iter().filter(|(_, candidate)| !advice(candidate)) {
         if let Some((_, kept)) = kept.iter().find(|(_, kept)| same_fault(kept, candidate)) {
             sightings.fault(*function, candidate, kept, family(candidate));
         }
@@ -142,6 +148,8 @@ fn judged(world: &World<'_>, flattener: &Flattener<'_>, flat: &Flat) -> Judged {
     limiter::detect(&view, &mut found);
     unleased_job::detect(&view, flattener, &mut found);
     shared_lock::detect(&view, &mut found);
+    lease::detect(&view, flattener, &mut found);
+    lock_map::detect(&view, &mut found);
     host_lock::detect(&view, &mut found);
     refresh_stampede::detect(&view, &mut found);
     data::detect(&view, &mut found);

@@ -88,12 +88,17 @@ pub fn idempotent(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
 
 /// What decides about an effect that all copies see: the write itself, a claim that guards it, or a shared lock.
 pub fn decided(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
-    let insert = event.statement().is_some_and(|statement| statement.op == Op::Insert);
-    let refused = if insert { unique_key(view, event) } else { None };
-    refused.or_else(|| decided_apart(view, index, event))
+    decided_in_itself(view, event).or_else(|| decided_elsewhere(view, index, event))
 }
 
-/// The same, whatever unique keys an insert may hit.
+/// What in the write itself decides: what [`in_itself`] says, or a unique key of the schema that an insert hits.
+pub fn decided_in_itself(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
+    let insert = event.statement().is_some_and(|statement| statement.op == Op::Insert);
+    let refused = if insert { unique_key(view, event) } else { None };
+    refused.or_else(|| in_itself(view, event))
+}
+
+/// What decides about an effect, whatever unique keys an insert may hit.
 pub fn decided_apart(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
     in_itself(view, event).or_else(|| decided_elsewhere(view, index, event))
 }
@@ -103,7 +108,7 @@ pub fn decided_elsewhere(view: &View<'_>, index: u32, event: &FlatEvent) -> Opti
     by_a_claim(view, index, event).or_else(|| under_a_shared_lock(view, index, event))
 }
 
-/// What in the write itself decides: its condition, a unique key, or that the database computes.
+/// What in the write itself decides: its condition, how it meets a conflict, a key that the other side compares, or that the database computes.
 pub fn in_itself(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
     let why = match &event.what {
         What::Statement(statement) => match statement.op {

@@ -9,7 +9,7 @@ use super::tests_of_state::{StateChange, changes, is_state, tests_in};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::{Holder, Op, Spot, What};
+use crate::program::{FlatEvent, Holder, Op, Spot, What};
 use crate::rules::{Meaning, Scope, words};
 use crate::syntax::{BinaryOp, ExitKind};
 
@@ -314,9 +314,14 @@ fn named_quota_only(view: &View<'_>, change: &StateChange) -> bool {
     !timed && !names(view, change).iter().flat_map(|name| words(name)).any(|word| rate(&word))
 }
 
+/// Whether what is counted up is kept under a key made of the time: a count of each window of time.
+fn windowed(view: &View<'_>, event: &FlatEvent) -> bool {
+    matches!(&event.what, What::Meant(meant) if meant.part("key").is_some_and(|key| is_time(view, key)))
+}
+
 fn limit(view: &View<'_>, change: &StateChange, at: Spot) -> Candidate {
     let event = view.event(change.event);
-    let often = named_limit(view, change) && !named_quota_only(view, change);
+    let often = windowed(view, event) || named_limit(view, change) && !named_quota_only(view, change);
     let (rule, message) = if often {
         (
             RATE_LIMIT,

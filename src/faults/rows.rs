@@ -242,7 +242,7 @@ pub fn each_part<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Valu
     for index in view.flat.depends(value) {
         let event = view.event(index);
         let computes = matches!(&event.what, What::Nothing)
-            || matches!(&event.what, What::Meant(meant) if matches!(meant.is, Meaning::Pass | Meaning::Pure));
+            || matches!(&event.what, What::Meant(meant) if matches!(meant.is, Meaning::Pass | Meaning::Pure | Meaning::Least | Meaning::Greatest | Meaning::Time));
         if computes && let Some((_, args)) = event.call() {
             args.iter().for_each(|(_, arg)| arg.walk(&mut |part| visit(part)));
             event.returns.iter().for_each(|(value, _)| value.walk(&mut |part| visit(part)));

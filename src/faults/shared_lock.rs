@@ -53,15 +53,12 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     }
     let commands: Vec<Taken<'_>> =
         view.events().filter_map(|(index, event)| Some(Taken { index, event, kv: event.kv()? })).collect();
-    for taken in commands
-        .iter()
-        .filter(|taken| taken.kv.op == CommandKind::Set && taken.kv.only_new || taken.kv.script == Some(ScriptKind::Acquire))
-    {
+    for taken in commands.iter().filter(|taken| takes(taken.kv)) {
         let rest: Vec<&Taken<'_>> =
             commands.iter().filter(|other| other.index > taken.index && same_key(view, &other.kv.key, &taken.kv.key)).collect();
         let deletes = rest.iter().filter(|other| other.kv.op == CommandKind::Delete).max_by_key(|other| other.index);
         let owner_checked = rest.iter().any(|other| other.kv.script == Some(ScriptKind::ReleaseIfOwner));
-        if !is_lock(view, taken, deletes.is_some() || owner_checked) {
+        if !is_lock(view, taken.event, taken.kv, deletes.is_some() || owner_checked) {
             let claim = subject(view, taken, None);
             if !claim.work.is_empty() {
                 found.sound(claim, vec![Reason::of(view, Why::Claim, taken.event)]);
@@ -124,6 +121,11 @@ pub(super) fn same_key(view: &View<'_>, left: &Value, right: &Value) -> bool {
     }
 }
 
+/// Whether a command takes a key only where nobody has it.
+pub(super) fn takes(kv: &Kv) -> bool {
+    kv.op == CommandKind::Set && kv.only_new || kv.script == Some(ScriptKind::Acquire)
+}
+
 fn says_lock(view: &View<'_>, taken: &Taken<'_>) -> bool {
     is_lock_key(view, taken.event, taken.kv)
 }
@@ -137,8 +139,8 @@ pub(super) fn is_lock_key(view: &View<'_>, event: &FlatEvent, kv: &Kv) -> bool {
 }
 
 /// Whether a key that is set once is a lock, not a mark kept for good on purpose.
-fn is_lock(view: &View<'_>, taken: &Taken<'_>, freed: bool) -> bool {
-    freed || says_lock(view, taken)
+pub(super) fn is_lock(view: &View<'_>, event: &FlatEvent, kv: &Kv, freed: bool) -> bool {
+    freed || is_lock_key(view, event, kv)
 }
 
 fn constant(view: &View<'_>, value: &Value) -> bool {

@@ -81,11 +81,13 @@ fn starts_only(view: &View<'_>, event: &FlatEvent) -> bool {
     asynchronous && event.dropped && !event.propagated && matches!(event.act, Act::Call { awaited: false, .. })
 }
 
-/// Whether rows are read or written during a span of events.
+/// Whether rows are read or written during a span of events: an advisory lock is none.
 fn works(view: &View<'_>, inside: &dyn Fn(u32, &FlatEvent) -> bool) -> bool {
     view.events().any(|(index, event)| {
         let rows = match &event.what {
-            What::Statement(statement) => !matches!(statement.op, Op::Begin | Op::Commit | Op::Rollback | Op::Other),
+            What::Statement(statement) => {
+                !matches!(statement.op, Op::Begin | Op::Commit | Op::Rollback | Op::SessionLock | Op::TransactionLock | Op::Other)
+            }
             What::Meant(meant) => matches!(meant.is, Meaning::Flush | Meaning::Track),
             What::Presumed(presumed) => !presumed.strong,
             _ => false,

@@ -233,6 +233,12 @@ impl Flat {
                         | Meaning::Test
                         | Meaning::Put
                         | Meaning::Acquire
+                        | Meaning::Lock
+                        | Meaning::Client
+                        | Meaning::Time
+                        | Meaning::Clock
+                        | Meaning::Least
+                        | Meaning::Greatest
                         | Meaning::Calls
                         | Meaning::Transaction
                 ),

@@ -8,8 +8,15 @@ use crate::facts::{Act, Guard, Value};
 use crate::rules::Meaning;
 
 /// How many events of each kind are handed over.
-const BUDGET: &[(Kind, usize)] =
-    &[(Kind::Deciding, 48), (Kind::Effect, 6), (Kind::Read, 4), (Kind::Open, 10), (Kind::Write, 14), (Kind::Other, 10)];
+const BUDGET: &[(Kind, usize)] = &[
+    (Kind::Deciding, 48),
+    (Kind::Effect, 6),
+    (Kind::Read, 4),
+    (Kind::Open, 10),
+    (Kind::Write, 14),
+    (Kind::Other, 10),
+    (Kind::Time, 12),
+];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -25,6 +32,8 @@ enum Kind {
     Write,
     /// Waits, fresh values, regions.
     Other,
+    /// Lengths of time, what bounds them, and what is waited for without changing anything.
+    Time,
 }
 
 /// The function as its callers see it.
@@ -61,6 +70,8 @@ pub(in crate::program) fn hand_over(flat: Flat) -> Flat {
 fn kind(event: &FlatEvent) -> Option<Kind> {
     Some(match (&event.what, &event.act) {
         (What::Meant(meant), _) => match meant.is {
+            Meaning::Time | Meaning::Clock | Meaning::Least | Meaning::Greatest => Kind::Time,
+            Meaning::Pure | Meaning::Pass if ["limit", "patience"].iter().any(|part| meant.part(part).is_some()) => Kind::Time,
             Meaning::Pure | Meaning::Pass | Meaning::Build => return None,
             Meaning::Effect | Meaning::Refresh => Kind::Effect,
             Meaning::Sleep | Meaning::Fresh | Meaning::Calls => Kind::Other,

@@ -100,6 +100,9 @@ pub struct TypeRow {
     /// Methods no row speaks of give the receiver back (query builders).
     #[serde(default)]
     pub fluent: bool,
+    /// For state: it drops entries by itself, when it is full or they are old.
+    #[serde(default)]
+    pub evicts: bool,
     /// For locks: the constructor argument with the number of holders; one without it.
     #[serde(default)]
     pub permits: Option<Selector>,
@@ -181,6 +184,8 @@ pub enum Part {
 pub enum Meaning {
     /// Takes a lock. `until` (`drop`, `block`, `body`, `release`), `body`, `key`, `ttl`, `lock`.
     Acquire,
+    /// Makes a lock that is taken later. `key`, `ttl`, `unit`, `renews`, `waits`, `blocking`.
+    Lock,
     /// Gives a lock back. `lock`.
     Release,
     /// Keeps a lease alive. `lock`.
@@ -244,6 +249,16 @@ pub enum Meaning {
     Spawn,
     /// Waits. `time`.
     Sleep,
+    /// A length of time. `ms`, `s`, `m`, `h`, `d`, added up; or `of`, a length given as a number of `as`.
+    Time,
+    /// The time now.
+    Clock,
+    /// The least of `of`.
+    Least,
+    /// The greatest of `of`.
+    Greatest,
+    /// Makes a client of another service. `timeout`, `unit`, `patience`, `options`.
+    Client,
     /// Gives what it was given. `of`.
     Pass,
     /// A value nobody else has (uuid, random bytes).

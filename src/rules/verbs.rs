@@ -17,6 +17,9 @@ pub struct Verbs {
     pure: HashSet<String>,
     credentials: HashSet<String>,
     clients: HashSet<String>,
+    prolongs: HashSet<String>,
+    prolongs_locks: HashSet<String>,
+    locks: HashSet<String>,
     remote: HashSet<String>,
     remote_owners: HashSet<String>,
     vague: HashSet<String>,
@@ -71,6 +74,12 @@ impl Verbs {
     /// Whether a name is one of those that clients and transactions go by, whose members are tables and not rows of a parent.
     pub fn is_client(&self, name: &str) -> bool {
         self.clients.contains(name)
+    }
+
+    /// Whether a call of this name, on a receiver of that one, prolongs a lease (both as [`words`] gives them).
+    pub fn prolongs(&self, name: &[String], owner: &[String]) -> bool {
+        let has = |set: &HashSet<String>, of: &[String]| of.iter().any(|word| set.contains(word));
+        has(&self.prolongs, name) || has(&self.prolongs_locks, name) && (has(&self.locks, name) || has(&self.locks, owner))
     }
 
     /// Whether a name, a single verb, says that something is done but not what.

@@ -221,13 +221,15 @@ impl<'a> Walker<'a> {
         let source = each.map(|(_, expr)| self.expr(expr));
         let endless = test.is_none() && each.is_none();
         let index = self.out.loops.len() as u32;
-        self.out.loops.push(LoopFact { endless, span });
+        self.out.loops.push(LoopFact { endless, over: source.clone(), test: None, span });
         let outer = self.in_loop.replace(index);
         let before = self.env.clone();
         let kept = self.guards.len();
         let mut after = vec![];
         if let Some(test) = test {
             let tested = self.test(test);
+            let cond = tested.holds.first().and_then(|guard| self.out.conds.get(guard.cond as usize));
+            self.out.loops[index as usize].test = cond.map(|cond| cond.value.clone());
             self.guards.extend(tested.holds);
             // What ends the loop holds behind it, unless it can be left otherwise.
             if !breaks(body) {

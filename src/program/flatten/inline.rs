@@ -6,7 +6,7 @@ use super::{Around, DEEPEST, LONGEST, Writer};
 use crate::facts::{Act, FnRef, Guard, Value};
 use crate::program::flat::{Flat, FlatCond, FlatEvent, What, plain};
 use crate::program::{Tree, Ty};
-use crate::rules::Meaning;
+use crate::rules::{CommandKind, Meaning};
 use crate::syntax::ExitKind;
 
 impl Writer<'_, '_> {
@@ -256,7 +256,7 @@ fn needs_binding(event: &FlatEvent, act: &Act) -> bool {
                         meant.part("body").is_some() || matches!(meant.is, Meaning::Acquire | Meaning::Sql | Meaning::Command);
                     follows || !meant.sure && meant.is != Meaning::Build
                 }
-                What::Kv(kv) => !kv.sure,
+                What::Kv(kv) => !kv.sure || kv.op == CommandKind::Script && kv.script.is_none(),
                 // What a builder's steps said is known here and nowhere else.
                 What::Statement(_) => false,
             };
