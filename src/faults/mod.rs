@@ -23,6 +23,7 @@ mod sightings;
 mod standing;
 mod subject;
 mod tests_of_state;
+mod ticker;
 mod unleased_job;
 mod view;
 

@@ -5,13 +5,12 @@ use super::candidate::Candidate;
 use super::effects::{Sureness, effect, harmless, reads, refreshes_credential};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
-use super::tests_of_state::{StateChange, StateTest, changes, is_state, tests_guarding, tests_in};
+use super::tests_of_state::{StateChange, StateTest, base, changes, is_state, tests_guarding, tests_in};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
 use crate::program::{FlatEvent, Lifetime, Place};
-use crate::rules::Scope;
-use crate::rules::TypeKind;
+use crate::rules::{Meaning, Scope, TypeKind};
 
 const SINGLE_FLIGHT: &str = "process-single-flight";
 
@@ -23,10 +22,26 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     let mut guards: Vec<Guard> = vec![];
     for (index, event) in view.events() {
         let Some(sureness) = effect(view, event) else { continue };
-        for test in tests_guarding(view, event) {
+        if let Some((test, change)) = bracketed(view, &changes, index, event, sureness) {
+            let told = match handed_or_harmless(view, index, event, sureness) {
+                Some(reason) => Err(reason),
+                None => Ok(candidate(view, &test, change, event, sureness)),
+            };
+            guard_of(view, &mut guards, test).tell(view, event, told);
+            continue;
+        }
+        let tests = tests_guarding(view, event);
+        let looked_up: Vec<Place> =
+            tests.iter().filter(|test| test.absent == Some(false)).map(|test| test.place.clone()).collect();
+        // Around what fills a memo, flags and times belong to the memo.
+        let memo = !refreshes_credential(view, event) && tests.iter().any(|test| given_out(view, test, event));
+        for test in tests {
             let Some(change) = changed_near(view, &changes, &test) else { continue };
             let told = match sound(view, &changes, &test, index, event, sureness) {
                 Some(reason) => Err(reason),
+                // Work that is done where the entry is there looks something up; it does not ask whether it was done.
+                None if looked_up.contains(&test.place) => Err(Reason::new(Why::LooksUp)),
+                None if memo || worked_out_once(view, &changes, &test, event) => Err(Reason::new(Why::Memo)),
                 None => Ok(candidate(view, &test, change, event, sureness)),
             };
             guard_of(view, &mut guards, test).tell(view, event, told);
@@ -99,6 +114,14 @@ fn changed_near<'c>(view: &View<'_>, changes: &'c [StateChange], test: &StateTes
     (!counts_only(changes, test) && !only_reports(view, test)).then_some(change)
 }
 
+/// Why work is sound whatever guards it: a callback that nobody waits for hands on, and what is harmless twice is.
+fn handed_or_harmless(view: &View<'_>, index: u32, event: &FlatEvent, sureness: Sureness) -> Option<Reason> {
+    if sureness == Sureness::Opaque && !matches!(event.act, Act::Call { awaited: true, .. }) {
+        return Some(Reason::of(view, Why::HandedOn, event));
+    }
+    harmless(view, index, event)
+}
+
 /// Why work behind a test is sound.
 fn sound(
     view: &View<'_>,
@@ -108,10 +131,7 @@ fn sound(
     event: &FlatEvent,
     sureness: Sureness,
 ) -> Option<Reason> {
-    if sureness == Sureness::Opaque && !matches!(event.act, Act::Call { awaited: true, .. }) {
-        return Some(Reason::of(view, Why::HandedOn, event));
-    }
-    if let Some(reason) = harmless(view, index, event) {
+    if let Some(reason) = handed_or_harmless(view, index, event, sureness) {
         return Some(reason);
     }
     if test.absent == Some(false) {
@@ -119,6 +139,41 @@ fn sound(
     }
     let memo = remembers(view, changes, test, index, event) && !refreshes_credential(view, event);
     memo.then(|| Reason::new(Why::Memo))
+}
+
+/// A lock made by hand: state is asked, filled, and cleared again whatever happens, around work that the caller hands in.
+fn bracketed<'c>(
+    view: &View<'_>,
+    changes: &'c [StateChange],
+    index: u32,
+    event: &FlatEvent,
+    sureness: Sureness,
+) -> Option<(StateTest, &'c StateChange)> {
+    if event.detached || event.in_finally {
+        return None;
+    }
+    // The work itself is not known here, or it is a lambda of this function that a helper runs.
+    let handed_in = |change: &StateChange| {
+        let helper = view.event(change.event).hops.first();
+        sureness == Sureness::Opaque || helper.is_some() && helper == event.hops.first() && event.hops.len() > 1
+    };
+    changes.iter().filter(|change| !change.removes && !change.counts && change.event < index && handed_in(change)).find_map(
+        |put| {
+            let lasting = view.lasts(&put.place) && is_state(view, &put.place);
+            let cleared = changes.iter().any(|other| {
+                let clears = view.event(other.event);
+                other.removes && other.event > index && clears.in_finally && other.place.same(&put.place)
+            });
+            if !lasting || !cleared {
+                return None;
+            }
+            view.events().take_while(|(at, _)| *at < put.event).find_map(|(at, asked)| {
+                let meant = asked.meant(Meaning::Get).or_else(|| asked.meant(Meaning::Test))?;
+                let place = view.place(&meant.receiver).map(|place| base(&place)).filter(|place| place.same(&put.place))?;
+                Some((StateTest { place, event: Some(at), at: asked.at, absent: None }, put))
+            })
+        },
+    )
 }
 
 /// A counter: another rule's business.
@@ -147,19 +202,35 @@ fn remembers(view: &View<'_>, changes: &[StateChange], test: &StateTest, index: 
         })
     };
     let own: Vec<&StateChange> = changes.iter().filter(|change| !change.removes && change.place.same(&test.place)).collect();
-    given_out(view, test)
+    given_out(view, test, event)
         || own.iter().any(|change| keeps(change) || caches(view, change))
         || own.iter().all(|change| matches!(change.value, Value::Function(_)) || lives_here(view, &change.value))
 }
 
-/// Whether what was found is what the function returns: a memo.
-fn given_out(view: &View<'_>, test: &StateTest) -> bool {
+/// Whether what was found is what the function, or a function on the way to the work, returns: a memo.
+fn given_out(view: &View<'_>, test: &StateTest, work: &FlatEvent) -> bool {
     let got = |part: &Value| match (part, test.event) {
         (Value::Flat(index), Some(event)) => *index == event && view.event(event).meant(crate::rules::Meaning::Get).is_some(),
         (Value::Member(..) | Value::Module(..), None) => view.place(part).is_some_and(|place| place.same(&test.place)),
         _ => false,
     };
-    view.flat.returns.iter().any(|(value, _)| value.any(&got))
+    let on_the_way = view.events().filter(|(_, call)| call.inlined && work.hops.contains(&call.at));
+    view.flat.returns.iter().chain(on_the_way.flat_map(|(_, call)| &call.returns)).any(|(value, _)| value.any(&got))
+}
+
+/// Whether the state is an answer that a predicate works out once and keeps.
+fn worked_out_once(view: &View<'_>, changes: &[StateChange], test: &StateTest, work: &FlatEvent) -> bool {
+    let gives_it = |value: &Value| {
+        let cell = matches!(value, Value::Member(..) | Value::Module(..));
+        cell && view.place(value).is_some_and(|place| place.same(&test.place))
+    };
+    view.decided_by(work).iter().map(|at| view.event(*at)).any(|asked| {
+        let mut own = changes.iter().filter(|change| !change.removes && change.place.same(&test.place)).peekable();
+        asked.inlined
+            && asked.returns.iter().any(|(value, _)| value.any(&gives_it))
+            && own.peek().is_some()
+            && own.all(|change| view.event(change.event).hops.contains(&asked.at))
+    })
 }
 
 /// Whether what is put was read elsewhere: a copy of shared data kept for a while.

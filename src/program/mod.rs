@@ -11,6 +11,7 @@ mod meaning;
 mod memo;
 mod modules;
 mod place;
+mod presume;
 mod reach;
 mod schema;
 mod sql;

@@ -17,6 +17,10 @@ pub struct Verbs {
     pure: HashSet<String>,
     credentials: HashSet<String>,
     clients: HashSet<String>,
+    changes: HashSet<String>,
+    keepers: HashSet<String>,
+    arithmetic: HashSet<String>,
+    tellers: HashSet<String>,
 }
 
 /// What a name presumes.
@@ -58,6 +62,32 @@ impl Verbs {
     /// Whether a name is one of those that clients and transactions go by, whose members are tables and not rows of a parent.
     pub fn is_client(&self, name: &str) -> bool {
         self.clients.contains(name)
+    }
+
+    /// Whether a call of this name changes rows that are there, where its receiver keeps rows.
+    pub fn changes_rows(&self, name: &str) -> bool {
+        words(name).first().is_some_and(|verb| self.changes.contains(verb))
+    }
+
+    /// Whether a call of this name computes a number from its receiver and arguments, as libraries of exact numbers do.
+    pub fn is_arithmetic(&self, name: &str) -> bool {
+        self.arithmetic.contains(&name.to_lowercase())
+    }
+
+    /// Whether a receiver of this name only tells what happens: a logger, metrics. What it does is no work of its callers.
+    pub fn only_tells(&self, owner: &str) -> bool {
+        words(owner).last().is_some_and(|word| self.tellers.contains(word))
+    }
+
+    /// The table a call speaks of: the words behind its verb, else its receiver's name without the word that says it keeps rows.
+    pub fn table(&self, name: &str, owner: &str) -> Option<String> {
+        let kept = |word: &&String| !matches!(word.as_str(), "one" | "many" | "all" | "by" | "id");
+        let object: Vec<String> =
+            words(name).iter().skip(1).take_while(|word| *word != "by" && *word != "with").filter(kept).cloned().collect();
+        let own = words(owner);
+        let rows: Vec<String> =
+            own.iter().filter(|word| !self.keepers.contains(*word) && !self.clients.contains(*word)).cloned().collect();
+        [object, rows].into_iter().find(|words| !words.is_empty()).map(|words| words.concat())
     }
 
     /// Whether names speak of refreshing a credential.

@@ -1,12 +1,13 @@
 //! [`Tree`]: all files together, and what a value is in it.
 
 mod calls;
+mod defined;
 mod members;
 mod names;
 mod settled;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::memo::Memo;
 use super::modules::Modules;
@@ -33,6 +34,7 @@ pub struct Tree {
     results: Memo<(FnRef, u32), Ty>,
     names: Memo<(u32, Arc<str>), Ty>,
     found: Memo<(u32, Arc<str>), Option<Ty>>,
+    defined: OnceLock<HashMap<String, String>>,
 }
 
 impl Tree {
@@ -49,6 +51,7 @@ impl Tree {
             results: Memo::new(),
             names: Memo::new(),
             found: Memo::new(),
+            defined: OnceLock::new(),
         };
         tree.implementors = tree.find_implementors();
         tree
