@@ -103,7 +103,7 @@ pub fn command(look: &Look<'_>, meant: &Meant, args: Vec<Value>, idioms: &Idioms
 /// A command the program gave its client: the script behind it, with the key and the token it is called with.
 pub fn defined(look: &Look<'_>, name: &str, args: &[Value], idioms: &Idioms) -> Option<Kv> {
     let text = look.tree.defined(name)?;
-    let script = idioms.script(&text);
+    let script = idioms.script(text);
     let ends = !endless(&text, args.get(2..).unwrap_or_default());
     Some(Kv {
         op: CommandKind::Script,
