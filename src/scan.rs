@@ -60,16 +60,13 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
     let selection = Selection::new(&catalogue, options.select.clone(), options.ignore.clone(), options.strict)?;
 
     progress(Progress { stage: "reading", done: 0, total: 0 });
-    let mut tree = read_tree(
-        &options.root,
-        WalkOptions { follow_links: options.follow_links, documents: book.deploy.files().map(str::to_owned).collect() },
-    )?;
+    let mut tree = read_tree(&options.root, WalkOptions { follow_links: options.follow_links, documents: book.documents() })?;
     // Tests serve nobody.
     let files = tree.sources.len() + tree.documents.len();
     tree.sources.retain(|source| book.reach.role(&source.path, std::iter::empty()) != FileRole::Test);
     let (parsed, remarks, (found, copies)) = deep_threads()?.install(|| {
         let sources: Vec<&Source> = tree.sources.iter().filter(|source| syntax::reads(source.language)).collect();
-        let is_data = |source: &Source| book.deploy.reads(&source.path, &source.text);
+        let is_data = |source: &Source| book.deploy.reads(&source.path, &source.text) || book.settings.speaks_in(&source.text);
         let mut read = read_waves(&sources, options.every_file, &is_data, progress);
         tree.gaps.extend(read.iter_mut().flat_map(|parsed| std::mem::take(&mut parsed.gaps)));
         let parsed = read.iter().filter(|parsed| !parsed.failed).count();
@@ -116,7 +113,8 @@ fn find_faults(
     given: Option<u32>,
 ) -> (Detected, Copies) {
     let paths = sources.iter().map(|source| source.path.clone()).collect();
-    let program = program::Tree::new(files, paths, book);
+    let environment = program::environment(&book, &tree.documents);
+    let program = program::Tree::new(files, paths, book).with_environment(environment);
     let flattener = Flattener::new(&program);
     let world = World {
         tree: &program,

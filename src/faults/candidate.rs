@@ -1,5 +1,7 @@
 //! A fault seen in one function, before it is known whether the same fault was seen nearer to its cause.
 
+use std::sync::Arc;
+
 use super::Confidence;
 use super::Role;
 use super::subject::Subject;
@@ -32,8 +34,17 @@ pub struct Candidate {
     pub outside_jobs: bool,
     /// Another severity than the rule's.
     pub severity: Option<Severity>,
-    /// The library whose words the cure uses.
-    pub library: Option<String>,
+    /// The libraries in evidence: the cure is told in the words of the first that has any. The work's comes first, because
+    /// the write itself is the simplest place to decide.
+    pub libraries: Vec<Arc<str>>,
+    /// It is one only where every copy does it when it starts.
+    pub at_start_only: bool,
+    /// It is one only in a function that is entered from outside.
+    pub entries_only: bool,
+    /// It is one only if rows of this table carry a version.
+    pub versioned: Option<String>,
+    /// A fault only where it starts with every copy, not with a request.
+    pub at_start: bool,
     /// What is at fault; none where it is the data's own read and write.
     pub subject: Option<Subject>,
 }
@@ -53,7 +64,11 @@ impl Candidate {
             stands: false,
             outside_jobs: false,
             severity: None,
-            library: None,
+            libraries: work.library().into_iter().chain(cause.library()).cloned().collect(),
+            at_start_only: false,
+            entries_only: false,
+            versioned: None,
+            at_start: false,
             subject: None,
         }
     }

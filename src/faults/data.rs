@@ -4,7 +4,7 @@
 use super::candidate::Candidate;
 use super::effects::{decided, effect, row_locked};
 use super::once::{check_then_insert, unbacked_calls};
-use super::rows::{RowRead, RowWrite, columns_of, compares, computes_from, open_writes, row_reads, same_table};
+use super::rows::{RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, open_writes, row_reads, same_table};
 use super::subject::Judged;
 use super::view::View;
 use super::{Confidence, Role};
@@ -69,7 +69,7 @@ fn stored_values(view: &View<'_>, found: &mut Judged) {
 }
 
 /// The fault between a read and a write, with its rank: the lower, the more it says.
-fn judge(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<(u8, Candidate)> {
+pub(super) fn judge(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<(u8, Candidate)> {
     // A save compares the version that was read, where the entity has one.
     let table = write.statement.table.as_ref().or(read.statement.table.as_ref());
     if write.saves && table.is_some_and(|table| view.world.schema.version(table).is_some()) {
@@ -161,10 +161,16 @@ fn changed_at(view: &View<'_>, name: &str, read: &RowRead<'_>, write: &RowWrite<
 }
 
 fn number_from_max(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
-    if write.statement.op != Op::Insert || !(read.statement.max || read.statement.counts) || !same_table(read, write, view) {
+    let highest = read.statement.max || read.statement.counts;
+    let of_the_table = || same_table(read, write, view) || read.statement.max && read.statement.table.is_none();
+    if write.statement.op != Op::Insert || !(highest || read.statement.ordered) || !of_the_table() {
         return None;
     }
-    let column = write.statement.sets.iter().find(|column| computes_from(view, column, read.index))?;
+    // What an aggregate gives has a name of its own.
+    let column = write.statement.sets.iter().find(|column| match highest {
+        true => arithmetic_on(view, &column.value, read.index),
+        false => computes_from(view, column, read.index),
+    })?;
     let message =
         format!("the next `{}` is worked out from the rows there are: two requests at once get the same number", column.name);
     Some(candidate(view, "number-from-max", read, write, message, "the highest so far is read here"))
@@ -185,6 +191,11 @@ fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> 
             let compared = columns_of(view, &guard.value, read.index);
             let mut relative = write.statement.sets.iter().filter(|column| column.kind == ColumnKind::Relative);
             relative.any(|column| compared.is_empty() || compared.contains(&column.name))
+                || write
+                    .statement
+                    .sets
+                    .iter()
+                    .any(|column| compared.contains(&column.name) && raises(&guard.value, &column.value))
         }
         Op::Insert => read.statement.counts,
         _ => false,
@@ -201,24 +212,19 @@ fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> 
     Some(found)
 }
 
+/// Whether a condition compares what was read with the very value that is then written: the highest so far, the last one used.
+fn raises(cond: &Value, written: &Value) -> bool {
+    !matches!(written, Value::Unknown | Value::Null)
+        && cond.any(&|part| match part {
+            Value::Op(BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual, pair) => {
+                pair.contains(written)
+            }
+            _ => false,
+        })
+}
+
 fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
-    let statement = &write.statement;
-    if statement.op != Op::Update || statement.conditional() || !same_table(read, write, view) || write.event.detached {
-        return None;
-    }
-    // Another row of the same table.
-    let linked =
-        |entity: &Value| read.statement.entity.as_ref() == Some(entity) || view.flat.depends(entity).contains(&read.index);
-    if write.saves && statement.entity.as_ref().is_some_and(|entity| !linked(entity)) {
-        return None;
-    }
-    let (column, _) =
-        statement.sets.iter().filter(|column| column.kind != ColumnKind::Relative && !is_stamp(&column.name)).find_map(
-            |column| {
-                let free = found_free(view, read, write, &column.name)?;
-                (!equal(&free, &column.value)).then_some((column, free))
-            },
-        )?;
+    let column = marked(view, read, write)?;
     let asked = read.statement.wheres.iter().any(|where_| where_.name == column.name);
     if !asked && !leads_on(view, read, write) {
         return None;
@@ -240,6 +246,39 @@ fn equal(left: &Value, right: &Value) -> bool {
         other => other.clone(),
     };
     plain(left) == plain(right)
+}
+
+/// The column that a write marks after it was found free.
+pub(super) fn marked<'w>(view: &View<'_>, read: &RowRead<'_>, write: &'w RowWrite<'_>) -> Option<&'w Column> {
+    let statement = &write.statement;
+    if statement.op != Op::Update || statement.conditional() || !same_table(read, write, view) || write.event.detached {
+        return None;
+    }
+    // Another row of the same table.
+    let linked =
+        |entity: &Value| read.statement.entity.as_ref() == Some(entity) || view.flat.depends(entity).contains(&read.index);
+    if refused_and_caught(view, write) || write.saves && statement.entity.as_ref().is_some_and(|entity| !linked(entity)) {
+        return None;
+    }
+    statement
+        .sets
+        .iter()
+        .filter(|column| column.kind != ColumnKind::Relative && !is_stamp(&column.name) && !already_so(view, write, column))
+        .find(|column| found_free(view, read, write, &column.name).is_some_and(|free| !equal(&free, &column.value)))
+}
+
+/// Whether the write is left out only where the row has the new value already: that asks for a change, not for a free row.
+fn already_so(view: &View<'_>, write: &RowWrite<'_>, column: &Column) -> bool {
+    let asks = |value: &Value| {
+        value.any(&|part| match part {
+            Value::Op(BinaryOp::Equal | BinaryOp::NotEqual, pair) => {
+                pair.contains(&column.value)
+                    && !matches!(column.value, Value::Null | Value::Unknown | Value::Bool(_) | Value::Text(_))
+            }
+            _ => false,
+        })
+    };
+    write.event.guards.iter().filter_map(|guard| view.flat.conds.get(guard.cond as usize)).any(|cond| asks(&cond.value))
 }
 
 /// Whether anything but the mark itself hangs on having found the row free: other work, or a refusal.
@@ -324,4 +363,10 @@ fn is_stamp(name: &str) -> bool {
             | "description"
             | "email"
     )
+}
+
+/// Whether a unique key's refusal of the write is caught by its type.
+fn refused_and_caught(view: &View<'_>, write: &RowWrite<'_>) -> bool {
+    let catches = |types: &[String]| types.iter().any(|ty| view.world.tree.book.verbs.is_refusal(ty));
+    write.event.caught.as_ref().is_some_and(|(types, _)| catches(types))
 }

@@ -1,6 +1,6 @@
 //! Runs every detector over every function, keeps each fault once, and turns candidates into findings.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
@@ -14,7 +14,8 @@ use super::subject::Judged;
 use super::view::{View, World};
 use super::{Finding, Hop, Place, Role};
 use super::{
-    data, host_lock, limiter, process_counter, process_guard, process_lock, refresh_stampede, shared_lock, unleased_job,
+    data, early_release, host_lock, limiter, migration, process_counter, process_guard, process_lock, refresh_stampede,
+    shared_lock, stale_read, transaction_held, unleased_job, version, wrong_row,
 };
 use crate::facts::{Act, FnRef};
 use crate::files::Source;
@@ -52,19 +53,35 @@ pub fn detect(
         .collect();
     let mut found: Vec<(FnRef, Candidate)> = vec![];
     let mut sightings = Sightings::default();
+    let mut compared = version::Compared::new();
     let reach = Reach::new(
         world.tree,
         seen.into_iter().map(|(function, links, mut judged)| {
             sightings.sound(function, &mut judged);
+            compared.extend(judged.compared);
             found.extend(judged.faults.into_iter().map(|candidate| (function, candidate)));
             (function, links)
         }),
     );
+    version::confirm(world, &compared, &mut found);
+    let starts = |function: FnRef| reach.way_in(function).is_some_and(|(entry, _)| entry.kind == "startup");
+    let found = sift(found, &mut sightings, |function, candidate| {
+        if candidate.at_start_only && !starts(function) {
+            return Some(Why::NotServed);
+        }
+        (candidate.entries_only && reach.entry(function).is_none()).then_some(Why::CallersDecide)
+    });
+    let seeded: HashSet<Spot> =
+        found.iter().filter(|(_, candidate)| candidate.rule == migration::RULE).map(|(_, candidate)| candidate.work).collect();
     let found = sift(found, &mut sightings, |function, candidate| {
         let in_job = reach.entry(function).is_some_and(|entry| entry.kind == "job");
         match reach.serves(function) {
             false => Some(Why::NotServed),
-            true => (candidate.outside_jobs && in_job).then_some(Why::SaidElsewhere),
+            true if candidate.at_start && on_request(&reach, function) => Some(Why::OnRequest),
+            true => {
+                let seeds = candidate.rule != migration::RULE && seeded.contains(&candidate.work);
+                (candidate.outside_jobs && in_job || seeds).then_some(Why::SaidElsewhere)
+            }
         }
     });
     let mut standing = Standing::of(&reach, flattener, &found);
@@ -128,6 +145,12 @@ fn judged(world: &World<'_>, flattener: &Flattener<'_>, flat: &Flat) -> Judged {
     host_lock::detect(&view, &mut found);
     refresh_stampede::detect(&view, &mut found);
     data::detect(&view, &mut found);
+    early_release::detect(&view, &mut found.faults);
+    transaction_held::detect(&view, &mut found.faults);
+    stale_read::detect(&view, &mut found.faults);
+    wrong_row::detect(&view, &mut found.faults);
+    migration::detect(&view, &mut found.faults);
+    version::detect(&view, &mut found);
     found
 }
 
@@ -191,9 +214,9 @@ fn finding(
     trace.extend(candidate.trace.iter().map(|(role, spot, note)| Hop { at: place(*spot), role: *role, note: note.clone() }));
     let rule = catalogue.get(candidate.rule);
     let help = candidate
-        .library
-        .as_deref()
-        .and_then(|library| world.tree.packs(candidate.primary.file).fix(library, candidate.rule))
+        .libraries
+        .iter()
+        .find_map(|library| world.tree.packs(candidate.primary.file).fix(library, candidate.rule))
         .map(str::to_owned)
         .or_else(|| rule.map(|rule| rule.help.clone()))
         .unwrap_or_default();
@@ -210,6 +233,11 @@ fn finding(
     }
 }
 
+/// Whether a function is reached from requests or messages, each of which one copy serves.
+fn on_request(reach: &Reach, function: FnRef) -> bool {
+    reach.way_in(function).is_some_and(|(entry, _)| matches!(entry.kind.as_str(), "http" | "rpc" | "consumer"))
+}
+
 fn entry_note(kind: &str) -> &'static str {
     match kind {
         "http" => "a request enters here",
@@ -217,7 +245,7 @@ fn entry_note(kind: &str) -> &'static str {
         "event" => "an event enters here",
         "rpc" => "a call from another service enters here",
         "job" => "a timer starts this, in every copy",
-        "startup" => "every copy starts this",
+        "startup" | "main" => "every copy starts this",
         _ => "entered here",
     }
 }

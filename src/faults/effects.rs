@@ -107,10 +107,16 @@ pub fn decided(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason>
 
 /// The same, whatever unique keys an insert may hit.
 pub fn decided_apart(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
-    in_itself(view, event).or_else(|| by_a_claim(view, index, event)).or_else(|| under_a_shared_lock(view, index, event))
+    in_itself(view, event).or_else(|| decided_elsewhere(view, index, event))
 }
 
-fn in_itself(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
+/// What decides about an effect besides the write itself: a claim that guards it, or a shared lock it is under.
+pub fn decided_elsewhere(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+    by_a_claim(view, index, event).or_else(|| under_a_shared_lock(view, index, event))
+}
+
+/// What in the write itself decides: its condition, a unique key, or that the database computes.
+pub fn in_itself(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
     let why = match &event.what {
         What::Statement(statement) => match statement.op {
             Op::Upsert if !written_back(view, statement) && !unbacked(view, statement) => Why::ConflictHandled,
@@ -182,10 +188,14 @@ pub fn claims(view: &View<'_>, event: &FlatEvent) -> bool {
     }
 }
 
-fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+/// The claim that guards an effect: an earlier answer that tells one winner among all copies.
+pub fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
     let deciding = view.decided_by(event);
     if let Some(claim) = deciding.iter().filter(|at| **at < index && claims(view, view.event(**at))).min() {
         return Some(Reason::of(view, Why::Claim, view.event(*claim)));
+    }
+    if let Some(gave) = handed_out(view, event) {
+        return Some(Reason::of(view, Why::Claim, view.event(gave)));
     }
     // An insert that a unique key refuses throws: what follows on the same way happens once.
     let guards: HashSet<_> = event.guards.iter().collect();
@@ -195,6 +205,21 @@ fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> 
             && earlier.caught.as_ref().is_none_or(|(_, throws)| *throws)
             && earlier.guards.iter().all(|guard| guards.contains(guard));
         refused.then(|| unique_key(view, earlier)).flatten()
+    })
+}
+
+/// The changing write whose returned rows an effect is on: each row goes to one copy.
+fn handed_out(view: &View<'_>, event: &FlatEvent) -> Option<u32> {
+    let (callee, args) = event.call()?;
+    let mut on = view.flat.depends(callee);
+    args.iter().for_each(|(_, value)| on.extend(view.flat.depends(value)));
+    on.into_iter().filter(|at| gives_rows(view.event(*at))).min()
+}
+
+/// Whether a write gives back the rows it found and changed or took away.
+fn gives_rows(event: &FlatEvent) -> bool {
+    event.statement().is_some_and(|statement| {
+        statement.returning && (statement.op == Op::Delete || statement.op == Op::Update && statement.conditional())
     })
 }
 
@@ -246,7 +271,8 @@ pub fn refreshes_credential(view: &View<'_>, event: &FlatEvent) -> bool {
     }
 }
 
-/// Whether a call's arguments ask for the OAuth 2.0 refresh grant (RFC 6749, section 6).
+/// Whether a call's arguments, or those of the builder's steps before it, ask for the OAuth 2.0 refresh grant (RFC 6749,
+/// section 6).
 fn grants(view: &View<'_>, event: &FlatEvent) -> bool {
     let says = |value: &Value| {
         value.any(&|part| match part {
@@ -261,5 +287,20 @@ fn grants(view: &View<'_>, event: &FlatEvent) -> bool {
             _ => false,
         })
     };
-    event.call().is_some_and(|(_, args)| args.iter().any(|(_, value)| says(value) || says(&view.world.tree.settled(value))))
+    let mut at = event;
+    for _ in 0..16 {
+        let step = at.meant(Meaning::Build).is_some() || matches!(at.what, What::Nothing) && !at.inlined;
+        let Some((callee, args)) = at.call().filter(|_| step || at.at == event.at) else { return false };
+        if args.iter().any(|(_, value)| says(value) || says(&view.world.tree.settled(value))) {
+            return true;
+        }
+        at = match callee {
+            Value::Member(of, _) => match &**of {
+                Value::Flat(index) => view.event(*index),
+                _ => return false,
+            },
+            _ => return false,
+        };
+    }
+    false
 }

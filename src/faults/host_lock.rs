@@ -7,7 +7,8 @@ use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::changes;
 use super::view::View;
 use super::{Confidence, Role};
-use crate::program::{FlatEvent, Op, Ty, unwrapped};
+use crate::facts::{Act, Value};
+use crate::program::{FlatEvent, Op, Ty, What, unwrapped};
 use crate::rules::{Meaning, Scope, TypeKind};
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
@@ -68,7 +69,7 @@ fn records(view: &View<'_>, found: &mut Judged) {
 
 /// A session's advisory lock on a connection that nobody holds on to.
 fn advisory(view: &View<'_>, found: &mut Judged) {
-    for (_, event) in view.events() {
+    for (index, event) in view.events() {
         let Some(statement) = event.statement() else { continue };
         if statement.op == Op::TransactionLock {
             let subject = Subject::of(Kind::SharedLock, event).named("transaction's advisory lock");
@@ -80,12 +81,15 @@ fn advisory(view: &View<'_>, found: &mut Judged) {
         let on_pool = pooled(view, event);
         let behind_pooler = view.world.pooled_by_transaction && pooler_named(view, event);
         let subject = Subject::of(Kind::SharedLock, event).named("session's advisory lock");
-        if !on_pool && !behind_pooler {
+        let goes_back = !on_pool && goes_back_locked(view, index, event);
+        if !on_pool && !behind_pooler && !goes_back {
             found.sound(subject, vec![Reason::new(Why::FreedByDatabase)]);
             continue;
         }
         let message = if on_pool {
             "the lock belongs to whatever connection the pool picks: the unlock may run on another one, and the lock stays with a connection that went back to the pool"
+        } else if goes_back {
+            "the connection goes back to the pool with the lock: nothing here frees it, and it stays with whoever gets the connection next"
         } else {
             "the lock belongs to a session, but the pooler hands the session to others after each transaction: the unlock may run on another one"
         };
@@ -96,21 +100,62 @@ fn advisory(view: &View<'_>, found: &mut Judged) {
         {
             candidate.hop(Role::Release, unlock, "freed on whatever connection this gets");
         }
-        let confidence = if statement.sure && on_pool { Confidence::High } else { Confidence::Medium };
+        let confidence = if statement.sure && (on_pool || goes_back) { Confidence::High } else { Confidence::Medium };
         found.push(candidate.at_most(confidence).about(subject));
     }
 }
 
 fn pooled(view: &View<'_>, event: &FlatEvent) -> bool {
     let Some((callee, args)) = event.call() else { return false };
+    let on = matches!(callee, Value::Member(receiver, _) if is_pool(view, event, receiver));
+    on || args.iter().any(|(_, value)| is_pool(view, event, value))
+}
+
+fn is_pool(view: &View<'_>, event: &FlatEvent, value: &Value) -> bool {
     let file = event.origin.0.file;
     let tree = view.world.tree;
-    let is_pool = |value: &crate::facts::Value| {
-        let ty = unwrapped(tree, tree.ty(&view.flat.plain(value), file), file);
-        matches!(ty, Ty::Lib { path, .. } if tree.packs(file).kind(&path) == TypeKind::Pool)
+    let ty = unwrapped(tree, tree.ty(&view.flat.plain(value), file), file);
+    matches!(ty, Ty::Lib { path, .. } if tree.packs(file).kind(&path) == TypeKind::Pool)
+}
+
+/// Whether a lock is taken on a connection that this function took from a pool, keeps to itself, and never frees.
+fn goes_back_locked(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
+    let Some((callee, args)) = event.call() else { return false };
+    let receiver = match callee {
+        Value::Member(of, _) => Some(&**of),
+        _ => None,
     };
-    let on = matches!(callee, crate::facts::Value::Member(receiver, _) if is_pool(receiver));
-    on || args.iter().any(|(_, value)| is_pool(value))
+    let from_pool = |value: &&Value| match value {
+        Value::Flat(at) => {
+            let given = view.event(*at);
+            let resets = matches!(&given.what, What::Meant(meant) if meant.flag("resets"));
+            let pool = matches!(given.call(), Some((Value::Member(pool, _), _)) if is_pool(view, given, pool));
+            pool && !resets && given.meant(Meaning::Begin).is_none()
+        }
+        _ => false,
+    };
+    let Some(connection) = receiver.into_iter().chain(args.iter().map(|(_, value)| value)).find(from_pool) else { return false };
+    let unlocked = view
+        .events()
+        .any(|(at, other)| at > index && other.statement().is_some_and(|statement| statement.op == Op::SessionUnlock));
+    !unlocked && !handed_on(view, connection)
+}
+
+/// Whether a connection leaves the function, or is closed for good (`release(true)`).
+fn handed_on(view: &View<'_>, connection: &Value) -> bool {
+    let carries = |value: &Value| value.any(&|part| part == connection);
+    view.flat.returns.iter().any(|(value, _)| carries(value))
+        || view.events().any(|(_, event)| match &event.act {
+            Act::Write { value, .. } => carries(value),
+            Act::Call { callee, args, .. } => {
+                let closes = matches!(callee, Value::Member(of, _) if **of == *connection)
+                    && args.iter().any(|(_, value)| *value == Value::Bool(true));
+                let given =
+                    args.iter().any(|(_, value)| carries(value)) && matches!(event.what, What::Nothing | What::Presumed(_));
+                closes || given && !event.inlined
+            }
+            _ => false,
+        })
 }
 
 /// Whether the connection's own words say that it goes through the pooler; without any, it is taken to.

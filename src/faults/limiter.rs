@@ -6,8 +6,8 @@ use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, Meant, Spot, Ty};
-use crate::rules::Meaning;
+use crate::program::{FlatEvent, Meant, Setting, Spot, Ty, store_reach};
+use crate::rules::{Meaning, Scope};
 use crate::syntax::CallForm;
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
@@ -48,7 +48,12 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         for spot in made_by(view) {
             candidate.add(Role::State, spot, "a limiter is made here".to_owned());
         }
-        candidate.library = Some(meant.library.to_string());
+        let by_setting = setting(view, meant);
+        if let Some(Setting::Known(_, Some(at))) = by_setting {
+            candidate.add(Role::State, at, "the setting keeps it in each process".to_owned());
+        }
+        let unresolved = by_setting == Some(Setting::Unknown) || in_memory_by_default(view, meant.part("store"));
+        candidate = candidate.at_most(if unresolved { Confidence::Low } else { Confidence::High });
         candidate.stands = true;
         candidate.subject = Some(subject);
         candidate = candidate.at_most(if meant.sure { Confidence::High } else { Confidence::Medium });
@@ -59,7 +64,8 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
 
 /// Why a limiter or session store is sound.
 fn sound(view: &View<'_>, meant: &Meant, event: &FlatEvent) -> Option<Why> {
-    if meant.flag("shared") || shared(view, meant.part("store")) {
+    let by_setting = matches!(setting(view, meant), Some(Setting::Known(scope, _)) if scope != Scope::Process);
+    if meant.flag("shared") || by_setting || shared(view, meant.part("store")) {
         Some(Why::SharedStore)
     } else {
         falls_back_on(view, event).then_some(Why::Fallback)
@@ -83,6 +89,17 @@ fn made_by(view: &View<'_>) -> Vec<Spot> {
         .map(|(file, event)| Spot { file, span: event.span })
         .take(8)
         .collect()
+}
+
+/// What the framework's setting says that decides where no store is given.
+fn setting(view: &View<'_>, meant: &Meant) -> Option<Setting> {
+    let given = meant.part("store").is_some_and(|store| *store != Value::Null);
+    meant.text("setting").filter(|_| !given).map(|key| view.world.tree.setting(&key, "default"))
+}
+
+/// Whether a store is in memory only where a variable is not set.
+fn in_memory_by_default(view: &View<'_>, store: Option<&Value>) -> bool {
+    store.and_then(|store| store_reach(view.world.tree, &view.flat.plain(store))) == Some((Scope::Process, false))
 }
 
 /// Whether a limiter that all copies share is given this one for when its store is down.
@@ -112,6 +129,9 @@ fn falls_back_on(view: &View<'_>, event: &FlatEvent) -> bool {
 /// Whether a store option is there and is not a store in memory.
 fn shared(view: &View<'_>, store: Option<&Value>) -> bool {
     let Some(store) = store else { return false };
+    if let Some((scope, _)) = store_reach(view.world.tree, &view.flat.plain(store)) {
+        return scope != Scope::Process;
+    }
     let store = view.world.tree.settled(store);
     match store.text() {
         Some(text) => !text.starts_with("memory"),

@@ -37,6 +37,9 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
             .and_then(|cond| says_exists(view, &cond.value, read.index))
             .is_some_and(|exists| exists != guard.holds)
     })?;
+    if by_primary_key(read, write) || found_on_the_way(view, read, write) {
+        return None;
+    }
     let asked: Vec<&str> = read.statement.wheres.iter().map(|column| column.name.as_str()).collect();
     let set: Vec<&str> = write.statement.sets.iter().map(|column| column.name.as_str()).collect();
     if !asked.is_empty() && !set.is_empty() && !asked.iter().any(|column| set.iter().any(|other| alike(column, other))) {
@@ -69,6 +72,21 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     // The model itself may give what the key needs beside.
     let in_part = matches!(backed, Backed::InPart(_));
     Some(found.at_most(if in_part { Confidence::Low } else { sureness(view, write.statement.table.as_deref()) }))
+}
+
+/// Whether the way to the insert also says that the row was found.
+fn found_on_the_way(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
+    write.event.guards.iter().any(|guard| {
+        let cond = view.flat.conds.get(guard.cond as usize);
+        cond.and_then(|cond| says_exists(view, &cond.value, read.index)) == Some(guard.holds)
+    })
+}
+
+/// Whether the row is looked for by its primary key, and added under that very key: the database takes one of them.
+fn by_primary_key(read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
+    let is_key = |column: &&Column| matches!(column.name.as_str(), "id" | "pk") && column.value != Value::Unknown;
+    let asked = read.statement.wheres.iter().filter(|column| column.kind != ColumnKind::Compared).find(is_key);
+    asked.is_some_and(|asked| write.statement.sets.iter().filter(is_key).any(|set| set.value == asked.value))
 }
 
 /// Calls that look for a row and add it where there is none, on tables of which no key makes that hold.

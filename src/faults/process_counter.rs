@@ -9,7 +9,7 @@ use super::tests_of_state::{StateChange, changes, is_state, tests_in};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::{Op, Spot, What};
+use crate::program::{Holder, Op, Spot, What};
 use crate::rules::{Meaning, Scope, words};
 use crate::syntax::{BinaryOp, ExitKind};
 
@@ -59,7 +59,9 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
             continue;
         }
         let subject = Subject::of(Kind::Counter, view.event(change.event)).kept_in(view, &change.place);
-        if let Some(at) = limits(view, change, &changes) {
+        if bounds_what_is_open(view, change) {
+            found.sound(subject, vec![Reason::new(Why::Bounds)]);
+        } else if let Some(at) = limits(view, change, &changes) {
             let candidate = limit(view, change, at);
             let kind = if candidate.rule == RATE_LIMIT { Kind::Limiter } else { Kind::Counter };
             found.push(candidate.about(Subject { kind, ..subject }));
@@ -75,6 +77,27 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         }
         seen.push(change.place.clone());
     }
+}
+
+/// Whether the count is of what is open at this process (connections, sockets), and goes down when that closes.
+fn bounds_what_is_open(view: &View<'_>, change: &StateChange) -> bool {
+    let (Holder::Field(_, name) | Holder::Variable(_, name)) = &change.place.holder else { return false };
+    let tree = view.world.tree;
+    if !words(name).iter().any(|word| tree.book.verbs.is_open(word)) {
+        return false;
+    }
+    let about =
+        |value: &Value| value.any(&|part| matches!(part, Value::Member(_, known) | Value::Module(_, known) if known == name));
+    let file = view.event(change.event).origin.0.file;
+    tree.files.get(file as usize).is_some_and(|facts| {
+        facts.functions.iter().flat_map(|function| &function.events).any(|event| match &event.act {
+            Act::Write { place, op: Some(BinaryOp::Sub), .. } | Act::Delete { place } => about(place),
+            Act::Call { callee: callee @ Value::Member(of, _), args, .. } if about(of) => {
+                crate::program::meaning(tree, callee, args, file).is_some_and(|meant| meant.is == Meaning::Remove)
+            }
+            _ => false,
+        })
+    })
 }
 
 /// Whether a change counts, or keeps when something last happened.
@@ -129,7 +152,8 @@ fn limits(view: &View<'_>, change: &StateChange, changes: &[StateChange]) -> Opt
     })
 }
 
-fn is_time(view: &View<'_>, value: &Value) -> bool {
+/// Whether a value is the time, or worked out from it.
+pub(super) fn is_time(view: &View<'_>, value: &Value) -> bool {
     let named = |value: &Value| {
         value.any(&|part| match part {
             Value::Member(_, name) | Value::Global(name) | Value::Module(_, name) => {

@@ -8,8 +8,8 @@ use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::{StateChange, StateTest, base, changes, is_state, tests_guarding, tests_in};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, Lifetime, Place};
+use crate::facts::{Act, Guard, Value};
+use crate::program::{FlatEvent, Lifetime, Op, Place};
 use crate::rules::{Meaning, Scope, TypeKind};
 
 const SINGLE_FLIGHT: &str = "process-single-flight";
@@ -19,7 +19,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     if !changes.iter().any(|change| !change.removes) {
         return;
     }
-    let mut guards: Vec<Guard> = vec![];
+    let mut guards: Vec<Guarded> = vec![];
     for (index, event) in view.events() {
         let Some(sureness) = effect(view, event) else { continue };
         if let Some((test, change)) = bracketed(view, &changes, index, event, sureness) {
@@ -34,7 +34,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         let looked_up: Vec<Place> =
             tests.iter().filter(|test| test.absent == Some(false)).map(|test| test.place.clone()).collect();
         // Around what fills a memo, flags and times belong to the memo.
-        let memo = !refreshes_credential(view, event) && tests.iter().any(|test| given_out(view, test, event));
+        let memo = !refreshes_credential(view, event) && tests.iter().any(|test| given_out(view, test));
         for test in tests {
             let Some(change) = changed_near(view, &changes, &test) else { continue };
             let told = match sound(view, &changes, &test, index, event, sureness) {
@@ -45,6 +45,21 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
                 None => Ok(candidate(view, &test, change, event, sureness)),
             };
             guard_of(view, &mut guards, test).tell(view, event, told);
+        }
+    }
+    // What the library builds for a missing entry: one build per process.
+    for (index, event) in view.events().filter(|(_, event)| event.meant(Meaning::Get).is_some_and(|meant| meant.flag("makes"))) {
+        let Some(change) = changes.iter().find(|change| change.event == index && view.lasts(&change.place)) else { continue };
+        let built = view.events().find(|(at, work)| {
+            *at > index
+                && work.hops.contains(&event.at)
+                && refreshes_credential(view, work)
+                && harmless(view, *at, work).is_none()
+        });
+        if let Some((_, work)) = built {
+            let test = StateTest { place: change.place.clone(), event: Some(index), at: event.at, absent: Some(true) };
+            let told = candidate(view, &test, change, work, effect(view, work).unwrap_or(Sureness::Presumed));
+            guard_of(view, &mut guards, test).tell(view, work, Ok(told));
         }
     }
     // Tested and changed, around nothing that others see.
@@ -71,14 +86,14 @@ fn listed(view: &View<'_>, place: &Place) -> bool {
 }
 
 /// A piece of state that is tested and changed, and what was told of the work it guards.
-struct Guard {
+struct Guarded {
     place: Place,
     subject: Subject,
     worst: Option<Candidate>,
     reasons: Vec<Reason>,
 }
 
-impl Guard {
+impl Guarded {
     fn tell(&mut self, view: &View<'_>, work: &FlatEvent, told: Result<Candidate, Reason>) {
         self.subject.add_work(view, work);
         match told {
@@ -93,14 +108,14 @@ impl Guard {
     }
 }
 
-fn guard_of<'g>(view: &View<'_>, guards: &'g mut Vec<Guard>, test: StateTest) -> &'g mut Guard {
+fn guard_of<'g>(view: &View<'_>, guards: &'g mut Vec<Guarded>, test: StateTest) -> &'g mut Guarded {
     let at = guards.iter().position(|guard| guard.place == test.place).unwrap_or_else(|| {
         let subject = match test.event {
             Some(event) => Subject::of(Kind::Guard, view.event(event)),
             None => Subject::at(Kind::Guard, test.at, 0),
         };
         let subject = subject.kept_in(view, &test.place);
-        guards.push(Guard { place: test.place, subject, worst: None, reasons: vec![] });
+        guards.push(Guarded { place: test.place, subject, worst: None, reasons: vec![] });
         guards.len() - 1
     });
     &mut guards[at]
@@ -111,7 +126,7 @@ fn changed_near<'c>(view: &View<'_>, changes: &'c [StateChange], test: &StateTes
     let file = test.event.map_or(test.at.file, |index| view.event(index).origin.0.file);
     let near = |change: &StateChange| view.event(change.event).origin.0.file == file;
     let change = changes.iter().find(|change| !change.removes && change.place.same(&test.place) && near(change))?;
-    (!counts_only(changes, test) && !only_reports(view, test)).then_some(change)
+    (!counts_only(changes, test) && !only_reports(view, test) && !is_row(view, test, change)).then_some(change)
 }
 
 /// Why work is sound whatever guards it: a callback that nobody waits for hands on, and what is harmless twice is.
@@ -182,6 +197,17 @@ fn counts_only(changes: &[StateChange], test: &StateTest) -> bool {
     own.peek().is_some() && own.all(|change| change.counts)
 }
 
+/// Whether the state is a record of the database that this function saves: its fields are the row's, not the process's.
+fn is_row(view: &View<'_>, test: &StateTest, change: &StateChange) -> bool {
+    let is_entry = |value: &Value| view.place(value).is_some_and(|place| place.holder == test.place.holder);
+    !(test.place.path.is_empty() && change.place.path.is_empty())
+        && view.events().any(|(_, event)| {
+            event
+                .statement()
+                .is_some_and(|statement| statement.op == Op::Save && statement.entity.as_ref().is_some_and(&is_entry))
+        })
+}
+
 /// State on this machine's disk is another rule's business.
 fn only_reports(view: &View<'_>, test: &StateTest) -> bool {
     view.made(&test.place).scope == Scope::Host
@@ -202,20 +228,21 @@ fn remembers(view: &View<'_>, changes: &[StateChange], test: &StateTest, index: 
         })
     };
     let own: Vec<&StateChange> = changes.iter().filter(|change| !change.removes && change.place.same(&test.place)).collect();
-    given_out(view, test, event)
+    given_out(view, test)
         || own.iter().any(|change| keeps(change) || caches(view, change))
         || own.iter().all(|change| matches!(change.value, Value::Function(_)) || lives_here(view, &change.value))
 }
 
-/// Whether what was found is what the function, or a function on the way to the work, returns: a memo.
-fn given_out(view: &View<'_>, test: &StateTest, work: &FlatEvent) -> bool {
+/// Whether what was found is what the function, or a function it calls, returns: a memo.
+fn given_out(view: &View<'_>, test: &StateTest) -> bool {
     let got = |part: &Value| match (part, test.event) {
         (Value::Flat(index), Some(event)) => *index == event && view.event(event).meant(crate::rules::Meaning::Get).is_some(),
         (Value::Member(..) | Value::Module(..), None) => view.place(part).is_some_and(|place| place.same(&test.place)),
         _ => false,
     };
-    let on_the_way = view.events().filter(|(_, call)| call.inlined && work.hops.contains(&call.at));
-    view.flat.returns.iter().chain(on_the_way.flat_map(|(_, call)| &call.returns)).any(|(value, _)| value.any(&got))
+    let gives =
+        |returns: &[(Value, Vec<Guard>)]| returns.iter().any(|(value, _)| value.any(&got) || passes(view, value, 0).any(&got));
+    gives(&view.flat.returns) || view.events().any(|(_, event)| event.inlined && gives(&event.returns))
 }
 
 /// Whether the state is an answer that a predicate works out once and keeps.
@@ -231,6 +258,18 @@ fn worked_out_once(view: &View<'_>, changes: &[StateChange], test: &StateTest, w
             && own.peek().is_some()
             && own.all(|change| view.event(change.event).hops.contains(&asked.at))
     })
+}
+
+/// What a value is behind calls that only hand it on.
+fn passes(view: &View<'_>, value: &Value, depth: u32) -> Value {
+    let at = match value {
+        Value::Flat(index) if depth < 8 => view.event(*index).meant(crate::rules::Meaning::Pass),
+        _ => None,
+    };
+    match at {
+        Some(meant) => passes(view, meant.part("of").unwrap_or(&meant.receiver), depth + 1),
+        None => value.clone(),
+    }
 }
 
 /// Whether what is put was read elsewhere: a copy of shared data kept for a while.

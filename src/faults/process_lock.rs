@@ -7,6 +7,7 @@ use super::regions::Region;
 use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
+use crate::facts::Value;
 use crate::program::{FlatEvent, Holder, Lifetime};
 use crate::rules::Scope;
 
@@ -39,12 +40,25 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
             })
             .collect();
         match most_telling(view, region, &work) {
+            Some((index, event, _))
+                if decision(view, region, index, event).is_none() && on_what_it_holds(view, region, event) =>
+            {
+                found.sound(subject, vec![Reason::new(Why::KeepsWhole)]);
+            }
             Some((index, event, sureness)) => {
                 found.push(candidate(view, region, index, event, sureness, per_call).about(subject));
             }
             None => found.sound(subject, reasons),
         }
     }
+}
+
+/// Whether an effect is done with what the lock holds: a connection, a sender, a buffer that one task at a time may use. The
+/// lock keeps that object whole; it decides nothing.
+fn on_what_it_holds(view: &View<'_>, region: &Region, event: &FlatEvent) -> bool {
+    let Some((callee, args)) = event.call() else { return false };
+    let held = |value: &Value| view.flat.depends(value).contains(&region.acquire);
+    held(callee) || args.iter().any(|(_, value)| held(value))
 }
 
 /// The effect that tells most: one that a decision leads to, then the surest, then one on what was read, then the first.

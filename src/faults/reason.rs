@@ -45,6 +45,8 @@ pub enum Why {
     Fallback,
     /// The library claims each run for one copy.
     LibraryClaims,
+    /// A request starts it, in the copy that serves the request.
+    OnRequest,
     /// A setting says which copy does it.
     RoleSetting,
     /// The lease ends by itself, and only its owner frees it.
@@ -57,6 +59,8 @@ pub enum Why {
     FreedByDatabase,
     /// It lets several in at once: it bounds this process.
     Bounds,
+    /// It keeps one object whole that one task at a time may use.
+    KeepsWhole,
     /// What it keeps is a copy or a result: each process may have its own.
     Memo,
     /// It looks something up; it does not ask whether the work was done.
@@ -97,12 +101,14 @@ impl Why {
             Why::SharedStore => "shared-store",
             Why::Fallback => "fallback",
             Why::LibraryClaims => "library-claims",
+            Why::OnRequest => "on-request",
             Why::RoleSetting => "role-setting",
             Why::Lease => "lease",
             Why::Expires => "expires",
             Why::LibraryLock => "library-lock",
             Why::FreedByDatabase => "freed-by-database",
             Why::Bounds => "bounds",
+            Why::KeepsWhole => "keeps-whole",
             Why::Memo => "memo",
             Why::LooksUp => "looks-up",
             Why::OnlyReported => "only-reported",
@@ -133,12 +139,14 @@ impl Why {
             Why::SharedStore => "it counts in a store that all copies share",
             Why::Fallback => "it stands in while the shared store is down",
             Why::LibraryClaims => "the library claims each run for one copy",
+            Why::OnRequest => "a request starts it, in the copy that serves the request",
             Why::RoleSetting => "a setting says which copy does it",
             Why::Lease => "it ends by itself, and a release asks whose it is",
             Why::Expires => "it ends by itself, and nothing else frees it",
             Why::LibraryLock => "all copies share it, and the library tells its holders apart",
             Why::FreedByDatabase => "the database frees it with its holder",
             Why::Bounds => "it lets several in, and bounds this process only",
+            Why::KeepsWhole => "it keeps one object whole, a connection or a sender, and decides nothing",
             Why::Memo => "it keeps a copy or a result, which each process may have",
             Why::LooksUp => "it looks up what is there, and work is done where it is",
             Why::OnlyReported => "the count is reported, and decides nothing",

@@ -29,7 +29,8 @@ pub struct Region {
 #[derive(Debug, Clone, Copy)]
 enum Held {
     Body,
-    Until(u32),
+    /// Before this event; whether that is where its guard goes out of scope, or where the function ends.
+    Until(u32, bool),
 }
 
 impl Region {
@@ -40,7 +41,15 @@ impl Region {
         }
         match self.held {
             Held::Body => event.within.contains(&self.acquire),
-            Held::Until(end) => index > self.acquire && index < end,
+            Held::Until(end, _) => index > self.acquire && index < end,
+        }
+    }
+
+    /// Where it ends, if not with a body: before which event, and whether that is where its guard goes out of scope.
+    pub fn until(&self) -> Option<(u32, bool)> {
+        match self.held {
+            Held::Body => None,
+            Held::Until(end, drops) => Some((end, drops)),
         }
     }
 
@@ -101,9 +110,9 @@ fn region(view: &View<'_>, index: u32, event: &FlatEvent, entered: bool) -> Opti
     let release = place.as_ref().and_then(|place| releases(view, index, place));
     let held = match until.as_deref() {
         Some("body" | "block") => Held::Body,
-        Some("drop") => Held::Until(release.unwrap_or_else(|| drops(view, index))),
+        Some("drop") => Held::Until(release.unwrap_or_else(|| drops(view, index)), true),
         _ if entered => Held::Body,
-        _ => Held::Until(release.unwrap_or(view.flat.events.len() as u32)),
+        _ => Held::Until(release.unwrap_or(view.flat.events.len() as u32), false),
     };
     Some(Region { acquire: index, place, scope, permits, sure, lifetime, release, held })
 }

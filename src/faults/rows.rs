@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::effects::{decided_apart, unique_key};
+use super::effects::{decided_apart, decided_elsewhere, unique_key};
 use super::tests_of_state::{changes, tests_guarding};
 use super::view::View;
 use crate::facts::{Act, Value};
@@ -56,8 +56,31 @@ pub fn row_reads<'v>(view: &View<'v>) -> Vec<RowRead<'v>> {
 /// Writes of a function that nothing all copies see decides, and that no lock or guard of the process stands before (those
 /// are faults of their own).
 pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
-    let mut writes: Vec<RowWrite<'v>> = vec![];
     let changed = changes(view);
+    let mut writes = row_writes(view);
+    writes.retain(|write| {
+        let (index, event) = (write.index, write.event);
+        let guarded_here =
+            view.regions.iter().any(|region| region.scope == Scope::Process && region.excludes() && region.holds(index, event))
+                || tests_guarding(view, event)
+                    .iter()
+                    .any(|test| changed.iter().any(|change| !change.removes && change.place.same(&test.place)));
+        let locked_badly =
+            view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
+        // A write that lets the database compute may still spend what was compared before it.
+        let sound = match write.statement.op {
+            Op::Upsert => None,
+            Op::Update if !write.statement.conditional() => decided_elsewhere(view, index, event),
+            _ => decided_apart(view, index, event),
+        };
+        !(guarded_here || locked_badly || sound.is_some())
+    });
+    writes
+}
+
+/// All writes of rows, in one form.
+pub fn row_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
+    let mut writes: Vec<RowWrite<'v>> = vec![];
     for (index, event) in view.events() {
         let saves = event.meant(Meaning::Flush).is_some() || event.statement().is_some_and(|statement| statement.op == Op::Save);
         let statement = match &event.what {
@@ -65,6 +88,10 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
                 let mut whole = (**statement).clone();
                 whole.op = Op::Update;
                 whole.sets = dirty(view, index, statement.entity.as_ref());
+                if let Some(columns) = statement.entity.as_ref().and_then(|entity| new_row(view, entity)) {
+                    whole.op = Op::Insert;
+                    whole.sets.extend(columns);
+                }
                 if let Some(only) = &statement.only {
                     whole.sets.retain(|column| only.contains(&column.name));
                 }
@@ -97,19 +124,25 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
             _ => continue,
         };
         let presumed = event.presumed_rows().is_some();
-        let guarded_here =
-            view.regions.iter().any(|region| region.scope == Scope::Process && region.excludes() && region.holds(index, event))
-                || tests_guarding(view, event)
-                    .iter()
-                    .any(|test| changed.iter().any(|change| !change.removes && change.place.same(&test.place)));
-        let locked_badly =
-            view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
-        if guarded_here || locked_badly || statement.op != Op::Upsert && decided_apart(view, index, event).is_some() {
-            continue;
-        }
         writes.push(RowWrite { index, event, statement, keyed: unique_key(view, event).is_some(), saves, presumed });
     }
     writes
+}
+
+/// The columns of an entity that was made in this function and not read: saving it adds a row.
+fn new_row(view: &View<'_>, entity: &Value) -> Option<Vec<Column>> {
+    let tree = view.world.tree;
+    let made = match entity {
+        Value::Object(Some(_), _) => true,
+        Value::Flat(index) => {
+            let event = view.event(*index);
+            event.call().is_some_and(|(callee, _)| {
+                matches!(tree.ty(&view.flat.plain(callee), event.origin.0.file), crate::program::Ty::Class(_))
+            })
+        }
+        _ => false,
+    };
+    made.then(|| crate::program::entity_columns(&crate::program::Look { tree, events: &view.flat.events }, entity))
 }
 
 /// Whether a read of a key is the first half of a lock taken in two commands: that is a fault of its own.
@@ -131,6 +164,11 @@ fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>) -> Vec<Column> {
             event.statement().or_else(|| event.presumed_rows()).is_some_and(|statement| statement.op == Op::Select)
         };
         let loaded = from.iter().any(selects);
+        let elsewhere =
+            event.guards.iter().any(|guard| guards.iter().any(|own| own.cond == guard.cond && own.holds != guard.holds));
+        if elsewhere {
+            continue;
+        }
         let same = of_entity.as_ref().is_none_or(|wanted| !wanted.is_disjoint(&from) || entity == Some(&**owner));
         let on_way = of_entity.is_some() || event.guards.iter().all(|guard| guards.contains(guard)) || event.in_loop.is_some();
         if !same || !on_way || !(loaded || of_entity.is_some()) {
@@ -209,13 +247,18 @@ pub fn computes_from(view: &View<'_>, column: &Column, read: u32) -> bool {
     if !from.is_empty() && !from.contains(&column.name) {
         return false;
     }
+    arithmetic_on(view, &column.value, read)
+}
+
+/// Whether a value adds to, takes from or multiplies what depends on a read.
+pub fn arithmetic_on(view: &View<'_>, value: &Value, read: u32) -> bool {
     let mut arithmetic = false;
-    each_part(view, &column.value, &mut |part| {
+    each_part(view, value, &mut |part| {
         if let Value::Op(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::OtherArithmetic, pair) = part {
             arithmetic |= pair.iter().any(|side| view.flat.depends(side).contains(&read));
         }
     });
-    arithmetic || computed_by_a_call(view, &column.value, read)
+    arithmetic || computed_by_a_call(view, value, read)
 }
 
 /// Whether a call that computes, by its name, had what was read among its operands.

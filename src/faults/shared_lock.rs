@@ -2,15 +2,16 @@
 //! `lock-blind-release`, `lock-shared-token`, `lock-not-released`, `lock-result-ignored`.
 
 use super::candidate::Candidate;
-use super::effects::effect;
+use super::effects::{effect, idempotent};
+use super::process_counter::is_time;
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::{Act, Value};
+use crate::facts::{Act, Guard, Value};
 use crate::program::{FlatEvent, Kv};
 use crate::rules::{CommandKind, Meaning, Scope, ScriptKind, words};
-use crate::syntax::ExitKind;
+use crate::syntax::{BinaryOp, ExitKind};
 
 /// Words in a key or a name that say lock.
 const LOCK_WORDS: &[&str] = &[
@@ -111,7 +112,7 @@ fn sure(candidate: Candidate, kv: &Kv) -> Candidate {
 }
 
 /// Whether two keys are the same, by their text or by what they are made of.
-fn same_key(view: &View<'_>, left: &Value, right: &Value) -> bool {
+pub(super) fn same_key(view: &View<'_>, left: &Value, right: &Value) -> bool {
     let text = |value: &Value| view.world.tree.settled(value).text();
     match (text(left), text(right)) {
         (Some(left), Some(right)) => left == right,
@@ -124,9 +125,14 @@ fn same_key(view: &View<'_>, left: &Value, right: &Value) -> bool {
 }
 
 fn says_lock(view: &View<'_>, taken: &Taken<'_>) -> bool {
-    let mut names = view.names_around(taken.event);
-    names.extend(view.world.tree.settled(&taken.kv.key).text());
-    names.extend(view.world.tree.name_of(&view.flat.plain(&taken.kv.key)));
+    is_lock_key(view, taken.event, taken.kv)
+}
+
+/// Whether a key, or what stands around the command on it, is named like a lock.
+pub(super) fn is_lock_key(view: &View<'_>, event: &FlatEvent, kv: &Kv) -> bool {
+    let mut names = view.names_around(event);
+    names.extend(view.world.tree.settled(&kv.key).text());
+    names.extend(view.world.tree.name_of(&view.flat.plain(&kv.key)));
     names.iter().flat_map(|name| words(name)).any(|word| LOCK_WORDS.contains(&word.as_str()))
 }
 
@@ -249,7 +255,7 @@ fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut
         .find(|(_, event)| {
             let throws = matches!(&event.act, Act::Exit { kind: ExitKind::Throw, .. });
             let fails = match view.world.tree.errors_are_values(event.origin.0.file) {
-                true => event.propagated && !of_taking(view, taken, event),
+                true => leaves(view, taken, event) && !of_taking(view, taken, event),
                 false => effect(view, event).is_some() && event.caught.is_none(),
             };
             throws || fails
@@ -266,6 +272,17 @@ fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut
     candidate.hop(Role::Effect, risk, "can fail");
     candidate.hop(Role::Release, release.event, "freed only if it did not");
     found.push(sure(candidate, taken.kv).at_most(Confidence::Medium));
+}
+
+/// Whether an error leaves the function that took the lock, not only the one it happens in.
+fn leaves(view: &View<'_>, taken: &Taken<'_>, event: &FlatEvent) -> bool {
+    let passed_on = |at: &crate::program::Spot| {
+        let functions = view.world.tree.files.get(at.file as usize).map(|facts| &facts.functions[..]).unwrap_or_default();
+        let mut calls = functions.iter().flat_map(|facts| &facts.events).filter(|call| call.span == at.span);
+        calls.any(|call| call.propagated)
+    };
+    let shared = taken.event.hops.iter().zip(event.hops.iter()).take_while(|(left, right)| left == right).count();
+    event.propagated && event.hops.iter().skip(shared).all(passed_on)
 }
 
 /// Whether an error is that of taking the lock itself: nothing is held then.
@@ -356,10 +373,14 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
         let Some(read) = read else { continue };
         let freed = commands.iter().any(|other| other.kv.op == CommandKind::Delete && same_key(view, &other.kv.key, &set.kv.key));
         // A constant marks; anything else is a lock only where it is named or freed like one.
-        let marks = constant(view, &set.kv.value)
-            && !handed_on(view, read.index)
-            && view.events().any(|(index, event)| index > read.index && effect(view, event).is_some() && event.kv().is_none());
-        if !(marks || lock_value(view, &set.kv.value) && (freed || says_lock(view, set))) {
+        let leads_to_work = || {
+            view.events().any(|(index, event)| {
+                index > read.index && event.kv().is_none() && effect(view, event).is_some() && idempotent(view, event).is_none()
+            })
+        };
+        let marks =
+            (constant(view, &set.kv.value) || is_time(view, &set.kv.value)) && !handed_on(view, read.index) && leads_to_work();
+        if !(marks || lock_value(view, &set.kv.value) && (freed || says_lock(view, set))) || worked_with(view, read.index) {
             continue;
         }
         let decided = view.regions.iter().any(|region| region.scope == Scope::Cluster && region.holds(set.index, set.event));
@@ -385,6 +406,21 @@ fn handed_on(view: &View<'_>, read: u32) -> bool {
     let carries = |value: &Value| value.any(&|part| *part == Value::Flat(read));
     view.flat.returns.iter().any(|(value, _)| carries(value))
         || view.events().any(|(_, event)| event.call().is_some_and(|(_, args)| args.iter().any(|(_, value)| carries(value))))
+}
+
+/// Whether what a read found is reckoned with, as a time or a count is: more than whether it is there matters.
+fn worked_with(view: &View<'_>, read: u32) -> bool {
+    let reckons = |value: &Value| {
+        value.any(&|part| match part {
+            Value::Op(BinaryOp::Equal | BinaryOp::NotEqual, _) => false,
+            Value::Op(_, pair) => pair.iter().any(|side| view.flat.depends(side).contains(&read)),
+            _ => false,
+        })
+    };
+    let gives = |returns: &[(Value, Vec<Guard>)]| returns.iter().any(|(value, _)| reckons(value));
+    view.flat.conds.iter().any(|cond| reckons(&cond.value))
+        || gives(&view.flat.returns)
+        || view.events().any(|(_, event)| gives(&event.returns))
 }
 
 /// Whether a value marks a lock: a constant, a random token, a time or a name of the holder; not something read or worked out.

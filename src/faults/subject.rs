@@ -125,6 +125,7 @@ impl Subject {
 fn name_of(view: &View<'_>, place: &Place) -> String {
     let holder = match &place.holder {
         Holder::Variable(_, name) | Holder::Closure(_, name) | Holder::Global(name) => name.to_string(),
+        Holder::Library(_, id) => id.rsplit(':').next().unwrap_or(id).to_lowercase(),
         Holder::Field(class, name) => match view.world.tree.class(*class) {
             Some(class) => format!("{}.{name}", class.name),
             None => name.to_string(),
@@ -145,6 +146,8 @@ pub struct Judged {
     pub faults: Vec<Candidate>,
     /// What is sound, and why.
     pub sound: Vec<(Subject, Vec<Reason>)>,
+    /// Tables of whose rows a write compares the version, with the write.
+    pub compared: Vec<(String, Spot)>,
 }
 
 impl Judged {

@@ -62,6 +62,7 @@ fn cell(view: &View<'_>, place: &Place) -> bool {
             view.world.tree.facts(*function).and_then(|facts| facts.locals.get(name)).is_some_and(plain_cell)
         }
         Holder::Global(_) => true,
+        Holder::Library(..) => false,
         Holder::Local(_) | Holder::Param(..) => false,
     }
 }

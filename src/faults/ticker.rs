@@ -22,7 +22,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     let Some(again) = again else { return };
     let work = Work::of(view);
     let subject = Subject::of(Kind::Job, again).around(view, work.all.iter().copied());
-    if gated(view, again) {
+    if gated(view, again, &view.world.tree.book.reach.role_words) {
         return found.sound(subject, vec![Reason::new(Why::RoleSetting)]);
     }
     let Some((event, sureness)) = work.open else { return found.sound(subject, work.reasons) };

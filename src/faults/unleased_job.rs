@@ -1,5 +1,7 @@
 //! `unleased-job`: every copy starts the same job, and nothing that all copies see claims the run.
 
+use std::sync::Arc;
+
 use super::candidate::Candidate;
 use super::effects::{Sureness, effect, harmless};
 use super::reason::{Reason, Why};
@@ -7,7 +9,7 @@ use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::Value;
-use crate::program::{Flat, FlatEvent, Flattener, Meant, Spot, decorator, functions_in};
+use crate::program::{Flat, FlatEvent, Flattener, Meant, Spot, What, decorator, functions_in};
 use crate::rules::{CommandKind, Meaning, words};
 
 pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Judged) {
@@ -44,7 +46,7 @@ fn claimed(view: &View<'_>, meant: &Meant, event: Option<&FlatEvent>) -> Option<
     if meant.flag("claimed") {
         return Some(Reason::new(Why::LibraryClaims));
     }
-    event.is_some_and(|event| gated(view, event)).then(|| Reason::new(Why::RoleSetting))
+    event.is_some_and(|event| gated(view, event, &view.world.tree.book.reach.role_words)).then(|| Reason::new(Why::RoleSetting))
 }
 
 /// A function that a decorator schedules.
@@ -58,7 +60,7 @@ fn decorated(view: &View<'_>, found: &mut Judged) {
         let subject = Subject::at(Kind::Job, at, 0).named(name);
         match claimed(view, &meant, None) {
             Some(reason) => found.sound(subject, vec![reason]),
-            None => judge(view, at, Work::of(view), subject, found),
+            None => judge(view, at, Work { scheduler: Some(meant.library.clone()), ..Work::of(view) }, subject, found),
         }
     }
 }
@@ -66,7 +68,7 @@ fn decorated(view: &View<'_>, found: &mut Judged) {
 /// A body given to a scheduler.
 fn scheduled(view: &View<'_>, event: &FlatEvent, body: &Flat, subject: Subject, found: &mut Judged) {
     let inner = View::new(view.world, body);
-    judge(&inner, event.at, Work::of(&inner), subject, found);
+    judge(&inner, event.at, Work { scheduler: event.library().cloned(), ..Work::of(&inner) }, subject, found);
 }
 
 /// A task started beside the program that works, waits and works again.
@@ -83,19 +85,31 @@ fn loops(view: &View<'_>, found: &mut Judged) {
         let inside = |event: &FlatEvent| event.detached && event.hops.first() == Some(&view.event(body).at);
         let started: Vec<(u32, &FlatEvent)> = view.events().filter(|(at, event)| *at > body && inside(event)).collect();
         let Some(round) = started.iter().find_map(|(_, event)| {
-            let waits = event.meant(Meaning::Sleep).is_some();
+            let waits = event.meant(Meaning::Sleep).is_some() && waits_in_its_own_loop(view, event);
             event.in_loop.filter(|(_, endless)| waits && *endless).map(|(at, _)| at)
         }) else {
             continue;
         };
         let subject = Subject::of(Kind::Job, start).called(view, start);
-        if gated(view, start) {
+        if gated(view, start, &view.world.tree.book.reach.role_words) {
             found.sound(subject, vec![Reason::new(Why::RoleSetting)]);
             continue;
         }
         let repeated = started.into_iter().filter(|(_, event)| event.in_loop.is_some());
         judge(view, start.at, Work { round: Some(round), ..Work::among(view, repeated) }, subject, found);
     }
+}
+
+/// Whether a wait is written in the loop that it delays. One in a callee delays another try of the same work.
+fn waits_in_its_own_loop(view: &View<'_>, event: &FlatEvent) -> bool {
+    let (function, number) = event.origin;
+    let facts = view.world.tree.facts(function);
+    facts.and_then(|facts| facts.events.get(number as usize)).is_some_and(|event| event.in_loop.is_some())
+}
+
+/// Whether a call's name only says that something is done, not what.
+fn vague(view: &View<'_>, event: &FlatEvent) -> bool {
+    matches!(&event.what, What::Presumed(presumed) if view.world.tree.book.verbs.is_vague(&presumed.name))
 }
 
 /// The work of a job.
@@ -108,6 +122,8 @@ pub(super) struct Work<'v> {
     pub reasons: Vec<Reason>,
     /// The loop that repeats it.
     round: Option<Spot>,
+    /// The library that starts it.
+    scheduler: Option<Arc<str>>,
 }
 
 impl<'v> Work<'v> {
@@ -120,7 +136,7 @@ impl<'v> Work<'v> {
     fn among(view: &View<'v>, events: impl Iterator<Item = (u32, &'v FlatEvent)>) -> Work<'v> {
         let mut work = Work::default();
         for (index, event) in events {
-            let Some(sureness) = effect(view, event) else { continue };
+            let Some(sureness) = effect(view, event).filter(|_| !vague(view, event)) else { continue };
             work.all.push(event);
             if let Some(reason) = harmless(view, index, event) {
                 work.reasons.push(reason);
@@ -139,6 +155,8 @@ fn judge(view: &View<'_>, start: Spot, work: Work<'_>, subject: Subject, found: 
     match work.open {
         Some((event, sureness)) => {
             let mut candidate = candidate(view, start, event, &view.describe(event), sureness);
+            candidate.libraries.extend(work.scheduler);
+            candidate.at_start = work.round.is_some();
             if let Some(round) = work.round {
                 candidate.add(Role::Check, round, "each round of this loop, in every copy".to_owned());
             }
@@ -157,8 +175,7 @@ fn refreshes(view: &View<'_>, event: &FlatEvent) -> bool {
 }
 
 /// Whether a setting says which copy does the job.
-pub(super) fn gated(view: &View<'_>, event: &FlatEvent) -> bool {
-    let role_words = &view.world.tree.book.reach.role_words;
+pub(super) fn gated(view: &View<'_>, event: &FlatEvent, role_words: &[String]) -> bool {
     event.guards.iter().any(|guard| {
         let Some(cond) = view.flat.conds.get(guard.cond as usize) else { return false };
         let mut names: Vec<String> = vec![];

@@ -95,7 +95,12 @@ impl<'t> View<'t> {
 
     /// Where a hop of this function stands: an event's place in the function itself, or the call that leads there.
     pub fn in_root(&self, event: &FlatEvent) -> Spot {
-        event.hops.first().copied().unwrap_or(event.at)
+        // A callback written inside the call that runs it stands in the function itself.
+        let within = |outer: &Spot, inner: &Spot| {
+            outer.file == inner.file && outer.span.start <= inner.span.start && inner.span.end <= outer.span.end
+        };
+        let way = || event.hops.iter().chain([&event.at]);
+        way().zip(way().skip(1)).find(|(call, next)| !within(call, next)).map_or(event.at, |(call, _)| *call)
     }
 
     /// Names around an event that say what it is about: the function's, the event's callee and receiver.

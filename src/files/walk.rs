@@ -118,6 +118,7 @@ fn walker(root: &Path, options: &WalkOptions) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
     builder
         .follow_links(options.follow_links)
+        .hidden(false)
         .require_git(false)
         .git_global(false)
         .git_exclude(false)
@@ -128,6 +129,10 @@ fn walker(root: &Path, options: &WalkOptions) -> WalkBuilder {
 
 fn is_skipped(entry: &DirEntry) -> bool {
     let name = entry.file_name().to_string_lossy();
+    // What is hidden is passed over, but for files of variables.
+    if name.starts_with('.') && !name.starts_with(".env") {
+        return true;
+    }
     match entry.file_type() {
         Some(kind) if kind.is_dir() => SKIPPED_DIRECTORIES.contains(&name.as_ref()),
         _ => SKIPPED_ENDINGS.iter().any(|ending| name.ends_with(ending)),

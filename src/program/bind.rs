@@ -28,7 +28,7 @@ pub struct Site<'a> {
 pub fn bind(look: &Look<'_>, site: &Site<'_>) -> What {
     let tree = look.tree;
     let callee = super::flat::plain(look.events, site.callee);
-    if let Some(meant) = meaning_on(tree, &callee, &receiver(site.callee), site.args, site.file) {
+    if let Some(meant) = meaning_on(look, &callee, &receiver(site.callee), site.args, site.file) {
         return of_row(look, meant, site);
     }
     let ty = tree.ty(&callee, site.file);
@@ -60,6 +60,10 @@ fn of_row(look: &Look<'_>, meant: Meant, site: &Site<'_>) -> What {
             Some(statement) => What::Statement(Arc::new(statement)),
             None => What::Meant(Arc::new(meant)),
         },
+        // An object made here and handed to a session is a new row.
+        Meaning::Track if meant.part("entity").is_some_and(|entity| made_here(look, entity, site.file)) => {
+            What::Statement(Arc::new(statement(look, &meant, site.file)))
+        }
         Meaning::Select | Meaning::Insert | Meaning::Update | Meaning::Upsert | Meaning::Delete | Meaning::Save => {
             What::Statement(Arc::new(statement(look, &meant, site.file)))
         }
@@ -74,7 +78,9 @@ fn sql(look: &Look<'_>, meant: &Meant, file: u32) -> Option<Statement> {
         (Some((text, values)), _) => (look.tree.settled(&text), Some(values)),
         // `sql.raw("...")`, `text("...")`: the text inside.
         (None, Some((_, args))) => match look.meaning(&settled, file) {
-            Some(row) if row.is == Meaning::Build => return Some(chain(look, &settled, file)),
+            Some(row) if row.is == Meaning::Build => {
+                return Some(Statement { library: Some(meant.library.clone()), ..chain(look, &settled, file) });
+            }
             _ => (look.tree.settled(&args.first()?.1), values),
         },
         (None, None) => (settled, values),
@@ -83,6 +89,7 @@ fn sql(look: &Look<'_>, meant: &Meant, file: u32) -> Option<Statement> {
     let weight = |statement: &Statement| (!matches!(statement.op, Op::Begin | Op::Commit | Op::Other), statement.writes());
     let mut best = parsed.into_iter().max_by_key(weight)?;
     best.sure &= meant.sure;
+    best.library = Some(meant.library.clone());
     Some(best)
 }
 
@@ -127,7 +134,7 @@ fn by_shape(look: &Look<'_>, site: &Site<'_>) -> Option<Statement> {
 /// The statement a row describes, with the builder's chain below it.
 pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
     let op = match meant.is {
-        Meaning::Insert => Op::Insert,
+        Meaning::Insert | Meaning::Track => Op::Insert,
         Meaning::Update => Op::Update,
         Meaning::Upsert => Op::Upsert,
         Meaning::Delete => Op::Delete,
@@ -151,6 +158,11 @@ pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
         statement.table = table_of_ty(look, &meant.receiver_ty);
     }
     statement.sure &= meant.sure;
+    statement.library = Some(meant.library.clone());
+    // The whole entity, put in the place of the row with its key: what ORMs call a save.
+    if statement.op == Op::Upsert && statement.entity.is_some() && statement.sets.is_empty() {
+        statement.op = Op::Save;
+    }
     statement
 }
 
@@ -180,6 +192,16 @@ fn made_new(look: &Look<'_>, statement: &mut Statement, file: u32) {
             statement.op = Op::Insert;
         }
         _ => {}
+    }
+}
+
+/// Whether a value is an object made by a class of the tree, or a list that holds one.
+fn made_here(look: &Look<'_>, value: &Value, file: u32) -> bool {
+    match value {
+        Value::List(items) => items.iter().any(|item| made_here(look, item, file)),
+        _ => look
+            .call(value)
+            .is_some_and(|(callee, _)| matches!(look.tree.ty(&super::flat::plain(look.events, &callee), file), Ty::Class(_))),
     }
 }
 
@@ -216,7 +238,7 @@ fn below(look: &Look<'_>, value: &Value, file: u32, mut statement: Statement) ->
             && let Some(What::Statement(begun)) = look.events.get(*index as usize).map(|event| &event.what)
             && begun.op == Op::Select
         {
-            statement = (**begun).clone();
+            statement = Statement { built: false, ..(**begun).clone() };
             break;
         }
         let Some((callee, args)) = look.call(&at_value) else { break };
@@ -240,7 +262,17 @@ fn below(look: &Look<'_>, value: &Value, file: u32, mut statement: Statement) ->
             statement.table = table_of_ty(look, &meant.receiver_ty);
         }
     }
+    if statement.table.is_none() {
+        statement.table = named_by_owner(look, &at, file);
+    }
     statement
+}
+
+/// The table in `users::table`: a member whose owner has the table's name.
+fn named_by_owner(look: &Look<'_>, value: &Value, file: u32) -> Option<String> {
+    let Value::Member(of, name) = value else { return None };
+    look.tree.packs(file).type_of_member(name)?;
+    Some(table_key(&look.tree.name_of(of)?))
 }
 
 fn depth_of(look: &Look<'_>, value: &Value) -> u32 {
@@ -290,7 +322,12 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
         }
     }
     if let Some(value) = meant.part("set") {
-        statement.sets.extend(assignments(look, value));
+        let sets = assignments(look, value);
+        // `.values(self)`: a whole record.
+        if sets.is_empty() && matches!(value, Value::This(_) | Value::Param(..) | Value::Flat(_) | Value::Any(_)) {
+            statement.entity = Some(value.clone());
+        }
+        statement.sets.extend(sets);
     }
     if let Some(name) = meant.part("relative").and_then(|part| part.text().or_else(|| look.tree.name_of(part))) {
         let name = name.rsplit('.').next().unwrap_or(&name).to_owned();
@@ -318,6 +355,10 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
     statement.returning |= meant.flag("returning");
     statement.counts |= meant.flag("count") || meant.flag("exists");
     statement.max |= meant.flag("max");
+    statement.tries |= meant.flag("tries");
+    statement.ordered |= meant.flag("ordered");
+    statement.unheld |= meant.flag("unheld");
+    statement.implicit |= meant.flag("implicit");
     if meant.flag("atomic") {
         statement.subquery = true;
     }
@@ -328,9 +369,14 @@ fn table_name(look: &Look<'_>, value: &Value, file: u32) -> Option<String> {
         return Some(table_key(text.split_whitespace().next().unwrap_or(&text)));
     }
     let plain = super::flat::plain(look.events, value);
+    if let Some(name) = named_by_owner(look, value, file) {
+        return Some(name);
+    }
     table_of_ty(look, &look.tree.ty(&plain, file)).or_else(|| match value {
         // `users::table`: of the table before it.
         Value::Member(of, name) if look.tree.book.tables.is_ending(name) => look.tree.name_of(of).map(|name| bare(look, &name)),
+        // A query over the table (`delete(users::table.filter(..))`).
+        Value::Flat(_) | Value::Result(..) => chain(look, value, file).table,
         Value::Module(_, name) | Value::Global(name) | Value::Member(_, name) => Some(bare(look, name)),
         _ => None,
     })
@@ -350,6 +396,8 @@ fn table_of_ty(look: &Look<'_>, ty: &Ty) -> Option<String> {
         Ty::Lib { path, of, .. } => match of.first() {
             Some(inner) => table_of_ty(look, inner),
             None if path.contains(':') => None,
+            // A module, not a class.
+            None if !path.contains(['.', '(']) && path.starts_with(char::is_lowercase) => None,
             None => Some(bare(look, path.trim_end_matches("()").rsplit('.').next().unwrap_or(path))),
         },
         // An ORM's module for one table.
@@ -382,6 +430,10 @@ fn presume(look: &Look<'_>, callee: &Value, ty: &Ty, site: &Site<'_>) -> Option<
     if let Ty::Lib { path, sure: true, .. } = ty
         && packs.knows(path)
     {
+        return None;
+    }
+    // A setter of an object in memory, where outside work would be waited for.
+    if tree.errors_are_values(site.file) && !site.awaited && name.starts_with("set_") {
         return None;
     }
     let owner = owner_value.and_then(|of| tree.name_of(of));

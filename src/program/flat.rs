@@ -183,6 +183,16 @@ impl FlatEvent {
         }
     }
 
+    /// The library whose call it is, where a pack knows it.
+    pub fn library(&self) -> Option<&Arc<str>> {
+        match &self.what {
+            What::Meant(meant) => Some(&meant.library),
+            What::Statement(statement) => statement.library.as_ref(),
+            What::Kv(kv) => Some(&kv.library),
+            What::Nothing | What::Presumed(_) => None,
+        }
+    }
+
     /// Callee and arguments of a call.
     pub fn call(&self) -> Option<(&Value, &Args)> {
         match &self.act {
@@ -306,6 +316,6 @@ impl Look<'_> {
             Value::Member(of, _) => (**of).clone(),
             _ => Value::Unknown,
         };
-        super::meaning::meaning_on(self.tree, &plain(self.events, &callee), &receiver, &args, file).map(Arc::new)
+        super::meaning::meaning_on(self, &plain(self.events, &callee), &receiver, &args, file).map(Arc::new)
     }
 }

@@ -1,6 +1,8 @@
 //! What a function shows its callers: the events that can matter to them, each kind in bounded number, so that the size of
 //! a program written out stays in proportion to its source.
 
+use std::collections::HashSet;
+
 use super::flat::{Flat, FlatCond, FlatEvent, What};
 use crate::facts::{Act, Guard, Value};
 use crate::rules::{Meaning, Verbs};
@@ -38,10 +40,12 @@ enum Kind {
 /// The function as its callers see it.
 pub(in crate::program) fn hand_over(flat: Flat, verbs: &Verbs) -> Flat {
     let mut left: Vec<(Kind, usize)> = BUDGET.to_vec();
+    let given: HashSet<u32> = flat.returns.iter().flat_map(|(value, _)| value.options()).filter_map(|v| made(&flat, v)).collect();
     let mut places: Vec<Option<u32>> = Vec::with_capacity(flat.events.len());
     let mut count = 0;
-    for event in &flat.events {
-        let room = kind(event).and_then(|kind| left.iter_mut().find(|(known, room)| *known == kind && *room > 0));
+    for (index, event) in flat.events.iter().enumerate() {
+        let kind = kind(event).or_else(|| makes(event, given.contains(&(index as u32))).then_some(Kind::Open));
+        let room = kind.and_then(|kind| left.iter_mut().find(|(known, room)| *known == kind && *room > 0));
         places.push(room.map(|(_, room)| {
             *room -= 1;
             count += 1;
@@ -100,6 +104,24 @@ fn kind(event: &FlatEvent) -> Option<Kind> {
         (What::Nothing, Act::Enter { .. }) => Kind::Other,
         _ => return None,
     })
+}
+
+/// Whether a call makes what the function gives back: a lock or a piece of state made anew is told by it.
+fn makes(event: &FlatEvent, given: bool) -> bool {
+    given && matches!(event.what, What::Nothing) && matches!(event.act, Act::Call { .. }) && event.returns.is_empty()
+}
+
+/// The call a value is the result of, through calls that only pass it on.
+fn made(flat: &Flat, value: &Value) -> Option<u32> {
+    let mut at = value;
+    for _ in 0..8 {
+        let Value::Flat(index) = at else { return None };
+        match &flat.events.get(*index as usize)?.what {
+            What::Meant(meant) if meant.is == Meaning::Pass => at = meant.part("of").unwrap_or(&meant.receiver),
+            _ => return Some(*index),
+        }
+    }
+    None
 }
 
 /// What is left of events that are not handed over: what their results are, or depend on. A call's result may speak of the

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::flat::{FlatEvent, Look, plain};
+use super::settings::Setting;
 use super::{Tree, Ty};
 use crate::facts::Value;
 use crate::rules::{CallRow, Meaning, Part, Pick, Row, Selector, Want};
@@ -52,7 +54,7 @@ impl Meant {
 
 /// What a call means; `None` when no pack knows it.
 pub fn meaning(tree: &Tree, callee: &Value, args: &Args, file: u32) -> Option<Meant> {
-    meaning_on(tree, callee, &receiver(callee), args, file)
+    meaning_on(&Look { tree, events: &[] }, callee, &receiver(callee), args, file)
 }
 
 /// What a method is called on; a value that is called as a function is its own receiver.
@@ -64,14 +66,17 @@ pub(super) fn receiver(callee: &Value) -> Value {
 }
 
 /// The same, where the parts of the meaning are to speak of `receiver`, not of the callee's own.
-pub fn meaning_on(tree: &Tree, callee: &Value, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
+pub fn meaning_on(look: &Look<'_>, callee: &Value, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
+    let tree = look.tree;
+    // Conditions are asked of arguments as they stand in the tree, parts are picked from those of this function.
+    let asked: Vec<_> = args.iter().map(|(name, value)| (name.clone(), plain(look.events, value))).collect();
     let ty = tree.ty(callee, file);
     let packs = tree.packs(file);
     let (receiver_ty, method) = match callee {
         Value::Member(of, name) => (tree.ty(of, file), Some(name.clone())),
         _ => (Ty::Unknown, None),
     };
-    let call = Site { tree, receiver, receiver_ty, args };
+    let call = Site { tree, events: look.events, receiver, receiver_ty, asked: &asked, args };
     if let Ty::Lib { path, sure, .. } = &ty {
         for row in packs.rows(path).chain(packs.rows(&format!("{path}()"))) {
             if call.holds(row.call) {
@@ -109,21 +114,24 @@ pub fn decorator(tree: &Tree, value: &Value, file: u32) -> Option<Meant> {
 /// What rows on `path` say of a declaration without a call of its own: an attribute of a class with its value as the only argument,
 /// a step on a builder that a callback is given.
 pub fn meaning_at(tree: &Tree, path: &str, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
-    let call = Site { tree, receiver, receiver_ty: Ty::Unknown, args };
+    let call = Site { tree, events: &[], receiver, receiver_ty: Ty::Unknown, asked: args, args };
     tree.packs(file).rows(path).find(|row| call.holds(row.call)).map(|row| call.meant(row, true, path))
 }
 
 struct Site<'a> {
     tree: &'a Tree,
+    events: &'a [FlatEvent],
     receiver: &'a Value,
     receiver_ty: Ty,
+    asked: &'a Args,
     args: &'a Args,
 }
 
 impl Site<'_> {
     fn holds(&self, row: &CallRow) -> bool {
         row.when.iter().all(|(selector, want)| {
-            let found = self.pick(selector).map(|value| self.tree.settled(&value));
+            let asked = Site { args: self.asked, receiver_ty: self.receiver_ty.clone(), ..*self };
+            let found = asked.pick(selector).map(|value| self.tree.settled(&value));
             match want {
                 Want::Present(present) => {
                     let there = !matches!(found, None | Some(Value::Null | Value::Bool(false)));
@@ -137,10 +145,12 @@ impl Site<'_> {
 
     fn is_text(&self, found: Option<&Value>, text: &str) -> bool {
         match found {
+            Some(Value::Bool(truth)) => text.parse::<bool>() == Ok(*truth),
             Some(Value::Number(number)) => text.parse::<f64>().is_ok_and(|wanted| wanted == *number),
-            Some(value) => {
-                value.text().or_else(|| self.tree.name_of(value)).is_some_and(|known| known.eq_ignore_ascii_case(text))
-            }
+            Some(value) => value
+                .text()
+                .or_else(|| self.tree.name_of(&plain(self.events, value)))
+                .is_some_and(|known| known.eq_ignore_ascii_case(text)),
             None => false,
         }
     }
@@ -197,8 +207,21 @@ impl Site<'_> {
                 let entries: Vec<_> = named.filter(|(name, _)| !but.iter().any(|left| **left == **name)).collect();
                 (!entries.is_empty()).then(|| Value::Object(None, entries.into()))
             }
+            Pick::Setting(key) => match self.tree.setting(key, &self.asked_part()) {
+                Setting::Known(scope, _) => Some(Value::Text(scope.name().into())),
+                Setting::Unknown => None,
+            },
             Pick::Constant(text) => Some(Value::Text(text.as_str().into())),
         }
+    }
+
+    /// The part of a setting that the receiver asks for: the key it was taken out under.
+    fn asked_part(&self) -> String {
+        match self.tree.settled(self.receiver) {
+            Value::Index(_, key) => self.tree.settled(&key).text(),
+            _ => None,
+        }
+        .unwrap_or_else(|| "default".to_owned())
     }
 
     fn flag_at(&self, flag: &str) -> Option<usize> {

@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::flat::{Flat, FlatEvent, Look, What, plain};
+use super::flat::{FlatEvent, Look, What, plain};
+use super::made::{holds_state, unwrapped};
 use super::tree::owner_file;
 use super::{ClassRef, Tree, Ty};
 use crate::facts::{Act, FnRef, Value};
-use crate::files::Span;
-use crate::rules::{Meaning, Scope, TypeKind};
+use crate::files::Language;
+use crate::rules::{Meaning, TypeKind};
 
 /// What holds a piece of state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,6 +26,8 @@ pub enum Holder {
     Param(FnRef, u32),
     /// A property of the global object.
     Global(Arc<str>),
+    /// State that a library keeps, by the id of its type among the language's packs.
+    Library(Language, Arc<str>),
 }
 
 /// A piece of state.
@@ -61,6 +64,17 @@ impl Place {
     }
 }
 
+/// State that a library keeps and every file of the process takes from it.
+fn library_state(tree: &Tree, value: &Value) -> Option<Place> {
+    let file = owner_file(value);
+    match tree.ty(value, file) {
+        Ty::Lib { path, .. } if tree.packs(file).kind(&path) == TypeKind::State => {
+            Some(Place::of(Holder::Library(tree.files.get(file as usize)?.unit.language, path)))
+        }
+        _ => None,
+    }
+}
+
 /// The state behind a value, if it is any.
 pub fn place_of(tree: &Tree, events: &[FlatEvent], value: &Value) -> Option<Place> {
     find(&Look { tree, events }, value, 0)
@@ -74,7 +88,7 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
     match value {
         Value::Module(..) => match tree.definition(value) {
             Value::Module(file, name) => {
-                let known = tree.files.get(file as usize)?.names.get(&name)?;
+                let Some(known) = tree.files.get(file as usize)?.names.get(&name) else { return library_state(tree, value) };
                 // An alias of other state (`const limiter = state.limiter`) is that state.
                 match (&known.value, known.reassigned) {
                     (Value::Module(..) | Value::Member(..), false) if !matches!(&known.value, Value::Module(same, again) if *same == file && *again == name) => {
@@ -84,7 +98,7 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
                     _ => Some(Place::of(Holder::Variable(file, name))),
                 }
             }
-            _ => None,
+            _ => library_state(tree, value),
         },
         Value::Member(base, name) => {
             if let Value::Global(object) = &**base
@@ -92,7 +106,15 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
             {
                 return Some(Place::of(Holder::Global(name.clone())));
             }
-            let ty = tree.ty(&plain(look.events, base), owner_file(base));
+            // A member of an entry is the container's, whatever class the entry is of.
+            if matches!(&**base, Value::Flat(_) | Value::Index(..))
+                && let Some(entry) = find(look, base, depth + 1).filter(|entry| entry.keyed && contains(tree, entry))
+            {
+                let path = entry.path.iter().cloned().chain([name.clone()]).collect();
+                return Some(Place { path, ..entry });
+            }
+            let file = owner_file(base);
+            let ty = unwrapped(tree, tree.ty(&plain(look.events, base), file), file);
             match ty {
                 Ty::Instance(class) | Ty::Class(class) => {
                     let owner = declaring(tree, class, name);
@@ -149,6 +171,23 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
     }
 }
 
+/// Whether a place is a container that a module or an object keeps.
+fn contains(tree: &Tree, place: &Place) -> bool {
+    let (ty, file) = match &place.holder {
+        Holder::Variable(file, name) => (tree.ty(&Value::Module(*file, name.clone()), *file), *file),
+        Holder::Field(class, name) => (tree.member(&Ty::Instance(*class), name, class.file), class.file),
+        _ => return false,
+    };
+    match unwrapped(tree, ty, file) {
+        Ty::Lib { path, of, .. } => match tree.packs(file).kind(&path) {
+            TypeKind::State => true,
+            TypeKind::Lock => of.first().is_some_and(|inner| holds_state(tree, inner, file)),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
 /// The class up the line that declares a field.
 fn declaring(tree: &Tree, class: ClassRef, name: &str) -> ClassRef {
     let mut at = class;
@@ -173,10 +212,12 @@ fn declaring(tree: &Tree, class: ClassRef, name: &str) -> ClassRef {
 /// How long a piece of state lives.
 pub fn lifetime(tree: &Tree, classes: &Instances, place: &Place) -> Lifetime {
     match &place.holder {
-        Holder::Variable(..) | Holder::Global(_) => Lifetime::Process { sure: true },
+        Holder::Variable(..) | Holder::Global(_) | Holder::Library(..) => Lifetime::Process { sure: true },
         Holder::Field(class, name) => {
+            // A plain value at class level is the first value of each object's own, unless the class's is written.
             let is_static =
-                tree.class(*class).is_some_and(|class| class.fields.iter().any(|field| field.name == **name && field.is_static));
+                tree.class(*class).is_some_and(|known| known.fields.iter().any(|field| field.name == **name && field.is_static))
+                    && (holds(tree, *class, name) || written_on_class(tree, *class, name));
             match classes.made(*class) {
                 _ if is_static => Lifetime::Process { sure: true },
                 Instance::Single => Lifetime::Process { sure: true },
@@ -206,6 +247,19 @@ fn escapes(tree: &Tree, function: FnRef) -> bool {
         }),
         _ => false,
     })
+}
+
+/// Whether methods write a field of the class itself, not of an object (`cls.running = True`, `Pool.running = true`).
+fn written_on_class(tree: &Tree, class: ClassRef, name: &Arc<str>) -> bool {
+    let methods = tree.class(class).into_iter().flat_map(|known| &known.methods);
+    methods.filter_map(|method| tree.facts(FnRef { file: class.file, func: method.0 })).flat_map(|facts| &facts.events).any(
+        |event| match &event.act {
+            Act::Write { place: Value::Member(of, field), .. } if field == name => {
+                matches!(tree.ty(of, class.file), Ty::Class(owner) if owner == class)
+            }
+            _ => false,
+        },
+    )
 }
 
 /// Whether a field is a container or a lock.
@@ -255,7 +309,11 @@ impl Instances {
                             Act::Exit { value, .. } => value.any(&|part| *part == result),
                             _ => false,
                         });
-                        made.push((class, function, given_out));
+                        match kept(tree, function, &result) {
+                            Kept::Nowhere => made.push((class, function, given_out)),
+                            Kept::ByModule => made.push((class, FnRef { func: 0, ..function }, given_out)),
+                            Kept::ByObject => {}
+                        }
                     }
                     Ty::Function(target) => {
                         *calls.entry(target).or_default() += 1;
@@ -291,6 +349,47 @@ impl Instances {
     }
 }
 
+/// Where a function keeps an object it makes.
+enum Kept {
+    /// In no state that outlives the call.
+    Nowhere,
+    /// In a variable of a module, or an entry of one.
+    ByModule,
+    /// In a field of an object, or an entry of one: as long as that object.
+    ByObject,
+}
+
+fn kept(tree: &Tree, function: FnRef, made: &Value) -> Kept {
+    let mut found = Kept::Nowhere;
+    for event in tree.facts(function).into_iter().flat_map(|facts| &facts.events) {
+        let keeper = match &event.act {
+            Act::Write { place: place @ (Value::Index(..) | Value::Module(..)), value, .. } if value == made => place,
+            Act::Call { callee: Value::Member(of, method), args, .. }
+                if args.iter().any(|(_, value)| value == made) && puts(tree, function.file, of, method) =>
+            {
+                of
+            }
+            _ => continue,
+        };
+        let mut root = keeper;
+        while let Value::Index(of, _) | Value::Member(of, _) = root {
+            root = of;
+        }
+        match root {
+            Value::Module(..) => return Kept::ByModule,
+            Value::This(_) => found = Kept::ByObject,
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether a method puts something into a container.
+fn puts(tree: &Tree, file: u32, of: &Value, method: &Arc<str>) -> bool {
+    let callee = Value::Member(Arc::new(of.clone()), method.clone());
+    super::meaning(tree, &callee, &[], file).is_some_and(|meant| matches!(meant.is, Meaning::Put | Meaning::Get))
+}
+
 /// Classes that a framework makes once.
 fn singletons(tree: &Tree) -> HashSet<ClassRef> {
     let mut found = HashSet::new();
@@ -312,98 +411,4 @@ fn singletons(tree: &Tree) -> HashSet<ClassRef> {
         }
     }
     found
-}
-
-/// What a piece of state is made of, where its holder shows it: the type's kind, how far it reaches, and its declaration.
-pub struct Made {
-    /// What its type is.
-    pub kind: TypeKind,
-    /// How far it reaches.
-    pub scope: Scope,
-    /// Where it is declared.
-    pub at: Option<(u32, Span)>,
-}
-
-/// What a piece of state is made of.
-pub fn made_of(tree: &Tree, flat: &Flat, place: &Place) -> Made {
-    let (value, file, at) = match &place.holder {
-        Holder::Variable(file, name) => {
-            let known = tree.files.get(*file as usize).and_then(|facts| facts.names.get(name));
-            (Value::Module(*file, name.clone()), *file, known.map(|known| (*file, known.span)))
-        }
-        Holder::Field(class, name) => {
-            let field = tree.class(*class).and_then(|class| class.fields.iter().find(|field| field.name == **name));
-            let at = field.map(|field| (class.file, field.span)).or_else(|| assigned_in(tree, *class, name));
-            let ty = unwrapped(tree, tree.member(&Ty::Instance(*class), name, class.file), class.file);
-            return made_of_ty(tree, &ty, class.file, at);
-        }
-        Holder::Closure(function, name) => {
-            let value = Value::Captured(*function, name.clone());
-            (value, function.file, None)
-        }
-        Holder::Local(index) => {
-            let event = flat.events.get(*index as usize);
-            (Value::Flat(*index), event.map_or(0, |event| event.origin.0.file), event.map(|event| (event.at.file, event.at.span)))
-        }
-        Holder::Param(function, index) => (Value::Param(*function, *index), function.file, None),
-        Holder::Global(_) => (Value::Unknown, 0, None),
-    };
-    let ty = unwrapped(tree, tree.ty(&flat.plain(&value), file), file);
-    made_of_ty(tree, &ty, file, at)
-}
-
-fn made_of_ty(tree: &Tree, ty: &Ty, file: u32, at: Option<(u32, Span)>) -> Made {
-    let (kind, scope) = match ty {
-        // A lock that holds its data (`Mutex<HashMap<..>>`) is that data to whoever locks it.
-        Ty::Lib { path, of, .. }
-            if tree.packs(file).kind(path) == TypeKind::Lock
-                && of.first().is_some_and(|inner| holds_state(tree, inner, file)) =>
-        {
-            (TypeKind::State, Scope::Process)
-        }
-        Ty::Lib { path, .. } => {
-            tree.packs(file).type_row(path).map_or((TypeKind::Plain, Scope::Process), |row| (row.is, row.scope))
-        }
-        Ty::Literal(_) => (TypeKind::State, Scope::Process),
-        _ => (TypeKind::Plain, Scope::Process),
-    };
-    Made { kind, scope, at }
-}
-
-fn holds_state(tree: &Tree, inner: &Ty, file: u32) -> bool {
-    match unwrapped(tree, inner.clone(), file) {
-        Ty::Lib { path, .. } => tree.packs(file).kind(&path) == TypeKind::State,
-        Ty::Literal(_) => true,
-        _ => false,
-    }
-}
-
-fn assigned_in(tree: &Tree, class: ClassRef, name: &str) -> Option<(u32, Span)> {
-    tree.class(class)?.methods.iter().find_map(|method| {
-        let function = FnRef { file: class.file, func: method.0 };
-        tree.facts(function)?.events.iter().find_map(|event| match &event.act {
-            Act::Write { place: Value::Member(of, field), .. } if matches!(**of, Value::This(_)) && **field == *name => {
-                Some((class.file, event.span))
-            }
-            _ => None,
-        })
-    })
-}
-
-/// The type inside wrappers.
-pub fn unwrapped(tree: &Tree, ty: Ty, file: u32) -> Ty {
-    let mut ty = ty;
-    for _ in 0..6 {
-        match &ty {
-            Ty::Lib { path, .. } if tree.packs(file).kind(path) == TypeKind::Wrapper => {
-                let inner = ty.first_arg();
-                if inner.is_unknown() {
-                    return ty;
-                }
-                ty = inner;
-            }
-            _ => return ty,
-        }
-    }
-    ty
 }

@@ -57,6 +57,8 @@ fn by_words(text: &str, idioms: &Idioms) -> Option<Statement> {
     };
     let mut statement = Statement::new(op);
     statement.row_lock = lower.contains("for update");
+    statement.ordered = lower.contains("order by");
+    statement.tries = lower.contains("skip locked");
     statement.conflict = lower.contains("on conflict") || lower.contains("on duplicate key") || lower.contains("insert ignore");
     statement.returning = lower.contains("returning");
     statement.sure = false;
@@ -179,6 +181,8 @@ impl Params {
         }
         let mut statement = Statement::new(Op::Select);
         statement.row_lock = !query.locks.is_empty();
+        statement.ordered = query.order_by.is_some();
+        statement.tries = query.locks.iter().any(|lock| matches!(lock.nonblock, Some(ast::NonBlock::SkipLocked)));
         if let SetExpr::Select(select) = &*query.body {
             statement.table = select.from.first().and_then(|table| self.table_of(table));
             for item in &select.projection {

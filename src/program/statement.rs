@@ -1,5 +1,7 @@
 //! [`Statement`]: one form for SQL text, query builders, ORM calls and dirty saves.
 
+use std::sync::Arc;
+
 use crate::facts::Value;
 
 /// What a statement does.
@@ -84,6 +86,14 @@ pub struct Statement {
     pub max: bool,
     /// It does not wait for a lock.
     pub tries: bool,
+    /// It reads rows in an order.
+    pub ordered: bool,
+    /// The lock it asks for lasts only inside a transaction, and it is given none.
+    pub unheld: bool,
+    /// The lock it asks for lasts only inside a transaction, which goes along unseen.
+    pub implicit: bool,
+    /// A builder's steps, and nothing in sight that runs them.
+    pub built: bool,
     /// Its condition is decided by another read inside it (`NOT EXISTS (select ...)`).
     pub subquery: bool,
     /// The entity it writes, for ORMs.
@@ -92,6 +102,8 @@ pub struct Statement {
     pub only: Option<Vec<String>>,
     /// False where the receiver was taken by its looks.
     pub sure: bool,
+    /// The library that runs it, where a pack knows it.
+    pub library: Option<Arc<str>>,
 }
 
 impl Statement {
@@ -110,10 +122,15 @@ impl Statement {
             counts: false,
             max: false,
             tries: false,
+            ordered: false,
+            unheld: false,
+            implicit: false,
+            built: false,
             subquery: false,
             entity: None,
             only: None,
             sure: true,
+            library: None,
         }
     }
 
@@ -149,12 +166,14 @@ pub fn is_version(name: &str) -> bool {
         name,
         "version"
             | "lock_version"
+            | "lockversion"
             | "row_version"
             | "rowversion"
             | "etag"
             | "revision"
             | "fence"
             | "fencing_token"
+            | "fencingtoken"
             | "__v"
             | "xmin"
     )

@@ -1,5 +1,7 @@
 //! [`Kv`]: a command of a key-value store, whatever client spells it.
 
+use std::sync::Arc;
+
 use super::flat::Look;
 use super::meaning::Meant;
 use crate::facts::Value;
@@ -24,6 +26,8 @@ pub struct Kv {
     pub seconds: bool,
     /// False where the receiver was taken by its looks.
     pub sure: bool,
+    /// The library whose command it is.
+    pub library: Arc<str>,
 }
 
 impl Kv {
@@ -86,6 +90,7 @@ pub fn command(look: &Look<'_>, meant: &Meant, args: Vec<Value>, idioms: &Idioms
             ttl: (script == Some(ScriptKind::Acquire) && ends).then_some(Value::Unknown),
             seconds: false,
             sure: meant.sure,
+            library: meant.library.clone(),
         });
     }
     Some(Kv {
@@ -97,14 +102,15 @@ pub fn command(look: &Look<'_>, meant: &Meant, args: Vec<Value>, idioms: &Idioms
         ttl: ttl.filter(|value| !matches!(value, Value::Null | Value::Number(0.0))),
         seconds,
         sure: meant.sure,
+        library: meant.library.clone(),
     })
 }
 
 /// A command the program gave its client: the script behind it, with the key and the token it is called with.
 pub fn defined(look: &Look<'_>, name: &str, args: &[Value], idioms: &Idioms) -> Option<Kv> {
-    let text = look.tree.defined(name)?;
+    let (text, library) = look.tree.defined(name)?;
     let script = idioms.script(text);
-    let ends = !endless(&text, args.get(2..).unwrap_or_default());
+    let ends = !endless(text, args.get(2..).unwrap_or_default());
     Some(Kv {
         op: CommandKind::Script,
         script,
@@ -114,6 +120,7 @@ pub fn defined(look: &Look<'_>, name: &str, args: &[Value], idioms: &Idioms) -> 
         ttl: (script == Some(ScriptKind::Acquire) && ends).then_some(Value::Unknown),
         seconds: false,
         sure: true,
+        library: library.clone(),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{DeployRules, Idioms, Pack, Packs, ReachRules, RuleError, RuleSet, TableWords, Verbs};
+use super::{DeployRules, Idioms, Pack, Packs, ReachRules, RuleError, RuleSet, SettingRules, TableWords, Verbs};
 use crate::files::Language;
 
 /// Everything the engine knows of libraries.
@@ -16,6 +16,8 @@ pub struct Rulebook {
     pub verbs: Verbs,
     /// Which files do not serve requests.
     pub reach: ReachRules,
+    /// Settings that say where something is kept.
+    pub settings: SettingRules,
     /// Where deployment files say how many copies run.
     pub deploy: DeployRules,
     /// Conventions of names of tables.
@@ -23,6 +25,11 @@ pub struct Rulebook {
 }
 
 impl Rulebook {
+    /// Patterns of the documents that deployments and settings are read from.
+    pub fn documents(&self) -> Vec<String> {
+        self.deploy.files().chain(self.settings.environment.iter().map(String::as_str)).map(str::to_owned).collect()
+    }
+
     /// Reads every pack and idiom of a rule set; an error names the file, line and column.
     pub fn load(set: &RuleSet) -> Result<Rulebook, RuleError> {
         let mut packs: HashMap<Language, Vec<Pack>> = HashMap::new();
@@ -31,6 +38,7 @@ impl Rulebook {
             match file.folder() {
                 "common" if file.stem() == "reach" => book.reach = file.parse()?,
                 "common" if file.stem() == "tables" => book.tables = file.parse()?,
+                "common" if file.stem() == "settings" => book.settings = file.parse()?,
                 "common" => book.verbs = file.parse()?,
                 "deploy" => book.deploy.extend(file.parse()?),
                 "redis" | "sql" => book.idioms.extend(file.parse()?),

@@ -12,6 +12,7 @@ mod pack;
 mod reach;
 mod ruleset;
 mod selector;
+mod settings;
 mod tables;
 mod verbs;
 
@@ -26,5 +27,6 @@ pub use pack::{CallRow, Library, Meaning, Pack, Part, Scope, TypeKind, TypeRow, 
 pub use reach::{FileRole, ReachRules};
 pub use ruleset::{RULES, RuleFile, RuleSet};
 pub use selector::{Pick, Selector};
+pub use settings::{SettingRow, SettingRules};
 pub use tables::TableWords;
 pub use verbs::{Guess, Verbs, words};

@@ -35,6 +35,17 @@ pub struct Library {
     pub fix: BTreeMap<String, String>,
 }
 
+impl Scope {
+    /// Its name in packs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Process => "process",
+            Scope::Host => "host",
+            Scope::Cluster => "cluster",
+        }
+    }
+}
+
 impl Pack {
     /// Says what does not fit together: a `returns` that names no type of the pack.
     pub fn check(&self) -> Result<(), String> {
@@ -223,6 +234,8 @@ pub enum Meaning {
     Rollback,
     /// Registers what a request, message or start-up reaches. `kind`, `handler`.
     Entry,
+    /// Makes or starts what answers requests.
+    Serve,
     /// A decorator of a class of which a process makes one instance (a provider, a controller).
     Singleton,
     /// Registers what a timer runs. `body`, `period`.

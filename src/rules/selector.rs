@@ -3,7 +3,7 @@
 //! `0` an argument by position, `name` by keyword, `0.store` a key of an object argument, `self` the receiver, `self.1` the
 //! receiver's receiver's name part, `flag:NX` a constant text among the arguments, `after:PX` the argument behind one,
 //! `last`, `rest` (all arguments; `rest:1` from the second on), `kwargs` (all keyword arguments as an object; `kwargs!a!b` without those), `owner` (the name of the receiver),
-//! `=text` a constant; `a|b` the first that is there, `a|=text` with a constant where none is.
+//! `setting:KEY` how far the store of a framework's setting reaches (`process`, `host`, `cluster`), `=text` a constant; `a|b` the first that is there, `a|=text` with a constant where none is.
 
 use std::fmt;
 
@@ -38,6 +38,8 @@ pub enum Pick {
     Rest(usize),
     /// All keyword arguments but these, as an object.
     Keywords(Vec<String>),
+    /// How far the store of a framework's setting reaches.
+    Setting(String),
     /// A constant.
     Constant(String),
 }
@@ -68,6 +70,9 @@ fn pick(text: &str) -> Result<Pick, String> {
     }
     if let Some(but) = text.strip_prefix("kwargs!") {
         return Ok(Pick::Keywords(but.split('!').map(str::to_owned).collect()));
+    }
+    if let Some(setting) = text.strip_prefix("setting:") {
+        return Ok(Pick::Setting(setting.to_owned()));
     }
     let mut parts = text.split('.').map(str::to_owned);
     let first = parts.next().unwrap_or_default();

@@ -21,6 +21,11 @@ pub struct Verbs {
     keepers: HashSet<String>,
     arithmetic: HashSet<String>,
     tellers: HashSet<String>,
+    remote: HashSet<String>,
+    remote_owners: HashSet<String>,
+    vague: HashSet<String>,
+    refusals: HashSet<String>,
+    open: HashSet<String>,
 }
 
 /// What a name presumes.
@@ -59,6 +64,14 @@ impl Verbs {
         (self.reads.contains(verb) && (waited || outside)).then_some(Guess::Read)
     }
 
+    /// Whether a call is presumed to wait for another service's answer.
+    pub fn is_remote(&self, name: &str, owner: Option<&str>) -> bool {
+        let verb = words(name).into_iter().next().unwrap_or_default();
+        let object = owner.filter(|owner| !owner.starts_with(char::is_uppercase));
+        let service = object.map(words).unwrap_or_default().last().is_some_and(|word| self.remote_owners.contains(word));
+        self.remote.contains(&verb) || service
+    }
+
     /// Whether a name is one of those that clients and transactions go by, whose members are tables and not rows of a parent.
     pub fn is_client(&self, name: &str) -> bool {
         self.clients.contains(name)
@@ -88,6 +101,22 @@ impl Verbs {
         let rows: Vec<String> =
             own.iter().filter(|word| !self.keepers.contains(*word) && !self.clients.contains(*word)).cloned().collect();
         [object, rows].into_iter().find(|words| !words.is_empty()).map(|words| words.concat())
+    }
+
+    /// Whether a name, a single verb, says that something is done but not what.
+    pub fn is_vague(&self, name: &str) -> bool {
+        matches!(&words(name)[..], [only] if self.vague.contains(only))
+    }
+
+    /// Whether a word names what is open at one process, and is counted there.
+    pub fn is_open(&self, word: &str) -> bool {
+        self.open.contains(word)
+    }
+
+    /// Whether the type of a caught error says that a unique key refused a row.
+    pub fn is_refusal(&self, ty: &str) -> bool {
+        let name = ty.rsplit(['.', ':']).next().unwrap_or(ty);
+        self.refusals.contains(name)
     }
 
     /// Whether names speak of refreshing a credential.

@@ -77,7 +77,16 @@ fn parse(file: u32, source: &Source, parser: impl Fn(&Source) -> Option<Unit>) -
 
 /// A unit with nothing but comments.
 pub fn empty_unit(language: Language, comments: Vec<Comment>) -> Unit {
-    Unit { language, imports: vec![], exports: vec![], functions: vec![], classes: vec![], comments, gaps: vec![] }
+    Unit {
+        language,
+        imports: vec![],
+        exports: vec![],
+        functions: vec![],
+        classes: vec![],
+        declared: vec![],
+        comments,
+        gaps: vec![],
+    }
 }
 
 #[cfg(test)]

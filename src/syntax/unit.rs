@@ -18,6 +18,8 @@ pub struct Unit {
     pub functions: Vec<Function>,
     /// All classes, structs, enums and traits.
     pub classes: Vec<Class>,
+    /// Declared types of module-level names.
+    pub declared: Vec<(String, TypeRef)>,
     /// Comments, doc comments included.
     pub comments: Vec<Comment>,
     /// What the parser could not read.

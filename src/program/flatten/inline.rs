@@ -139,7 +139,7 @@ impl Writer<'_, '_> {
             if generator_with == Some(number) {
                 tail_from = Some(self.events.len());
             }
-            if self.events.len() >= LONGEST {
+            if self.events.len() >= LONGEST || event.guards.iter().any(|guard| subst.contradicts(guard, flat, self)) {
                 map[number] = Some(Value::Unknown);
                 continue;
             }
@@ -219,6 +219,7 @@ impl Writer<'_, '_> {
             let returns = flat
                 .returns
                 .iter()
+                .filter(|(_, guards)| !guards.iter().any(|guard| subst.contradicts(guard, flat, self)))
                 .map(|(value, guards)| {
                     let mut all = around.guards.clone();
                     all.extend(guards.iter().map(|guard| Guard { cond: guard.cond + first_cond, ..*guard }));
@@ -266,12 +267,12 @@ fn needs_binding(event: &FlatEvent, act: &Act) -> bool {
 }
 
 /// A callee's values in its caller's terms.
-struct Subst<'a, 't> {
-    tree: &'t Tree,
+pub(super) struct Subst<'a, 't> {
+    pub(super) tree: &'t Tree,
     root: FnRef,
-    target: FnRef,
+    pub(super) target: FnRef,
     receiver: Value,
-    args: &'a [(Option<Arc<str>>, Value)],
+    pub(super) args: &'a [(Option<Arc<str>>, Value)],
     /// The decorator whose wrapper this is, and the function it wraps.
     wraps: Option<(FnRef, FnRef)>,
 }
@@ -289,7 +290,7 @@ impl<'a, 't> Subst<'a, 't> {
 }
 
 impl Subst<'_, '_> {
-    fn value(&self, value: &Value, map: &[Option<Value>], writer: &Writer<'_, '_>) -> Value {
+    pub(super) fn value(&self, value: &Value, map: &[Option<Value>], writer: &Writer<'_, '_>) -> Value {
         self.renewed(value, map, writer).unwrap_or_else(|| value.clone())
     }
 
@@ -325,7 +326,8 @@ impl Subst<'_, '_> {
         {
             return Some(value.clone());
         }
-        self.args.iter().filter(|(name, _)| name.is_none()).nth(index as usize).map(|(_, value)| value.clone())
+        let given = self.args.iter().filter(|(name, _)| name.is_none()).nth(index as usize).map(|(_, value)| value.clone());
+        given.or_else(|| self.left_out(param))
     }
 
     fn act(&self, act: &Act, map: &[Option<Value>], writer: &Writer<'_, '_>) -> Act {

@@ -2,6 +2,7 @@
 //! the conditions and regions it is in.
 
 mod inline;
+mod options;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,8 +13,8 @@ use crate::program::bind::{Site, bind, chain};
 use crate::program::flat::{Flat, FlatCond, FlatEvent, Look, Spot, What, plain};
 use crate::program::hand::hand_over;
 use crate::program::memo::Memo;
-use crate::program::{Tree, Ty};
-use crate::rules::Meaning;
+use crate::program::{Tree, Ty, unwrapped};
+use crate::rules::{Meaning, TypeKind};
 use crate::syntax::ExitKind;
 
 /// Calls are followed this deep.
@@ -243,7 +244,16 @@ impl<'f, 't> Writer<'f, 't> {
         let event = &self.events[index as usize];
         match &event.returns[..] {
             [(value, guards)] if guards.len() <= event.guards.len() && *value != Value::Null && *value != Value::Unknown => {
-                Some(value.clone())
+                // What only the callee's declared type tells is not to be lost.
+                let file = event.origin.0.file;
+                let ty = |value: &Value| unwrapped(self.tree, self.tree.ty(value, file), file);
+                let instance = || matches!(ty(&Value::Result(event.origin.0, event.origin.1)), Ty::Instance(_));
+                let lost = match ty(&plain(&self.events, value)) {
+                    Ty::Unknown => instance(),
+                    Ty::Lib { path, .. } if self.tree.packs(file).kind(&path) == TypeKind::Plain => instance(),
+                    _ => false,
+                };
+                (!lost).then(|| value.clone())
             }
             _ => None,
         }
@@ -381,8 +391,9 @@ impl<'f, 't> Writer<'f, 't> {
             if consumed.contains(&index) || meant.part("arg").is_some() {
                 continue;
             }
-            let statement = chain(&Look { tree: self.tree, events: &self.events }, &Value::Flat(index), event.origin.0.file);
+            let mut statement = chain(&Look { tree: self.tree, events: &self.events }, &Value::Flat(index), event.origin.0.file);
             if statement.table.is_some() || !statement.wheres.is_empty() || !statement.sets.is_empty() {
+                statement.built = true;
                 self.events[index as usize].what = What::Statement(Arc::new(statement));
             }
         }

@@ -57,7 +57,6 @@ impl Reader<'_> {
         }
     }
 
-    #[allow(clippy::too_many_arguments)] // one field's parts
     fn field(
         &self,
         name: &str,

@@ -51,7 +51,7 @@ impl Schema {
     fn add_texts(&mut self, tree: &Tree) {
         for facts in tree.files.iter().filter(|facts| !tree.book.tables.undoes_file(&tree.paths[facts.file as usize])) {
             let mut texts: BTreeSet<(u32, String)> = BTreeSet::new();
-            for (_, name) in &facts.names {
+            for name in facts.names.values() {
                 texts.extend(schema_text(&name.value).map(|text| (name.span.start, text)));
             }
             for site in sites(tree, facts.file) {

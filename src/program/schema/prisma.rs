@@ -46,7 +46,7 @@ impl Schema {
     }
 }
 
-fn field<'t>(line: &'t str) -> Option<Field<'t>> {
+fn field(line: &str) -> Option<Field<'_>> {
     let name = line.split_whitespace().next()?;
     Some(Field { name, attributes: &line[name.len()..] })
 }

@@ -48,7 +48,6 @@ impl Schema {
         let name = table.name.to_string();
         self.declare(&name);
         for column in &table.columns {
-            let unique = |option: &ColumnOption| matches!(option, ColumnOption::PrimaryKey(_) | ColumnOption::Unique(_));
             if column.options.iter().any(|option| unique(&option.option)) {
                 let mut key = Key::of([column.name.value.as_str()]);
                 // What PostgreSQL calls it.
@@ -64,10 +63,10 @@ impl Schema {
             AlterTableOperation::AddConstraint { constraint: added, .. } => {
                 constraint(added).into_iter().for_each(|key| self.add_key(table, key));
             }
-            AlterTableOperation::AddColumn { column_def, .. } => {
-                if column_def.options.iter().any(|option| matches!(option.option, ColumnOption::Unique(_))) {
-                    self.add_key(table, Key::of([column_def.name.value.as_str()]));
-                }
+            AlterTableOperation::AddColumn { column_def, .. }
+                if column_def.options.iter().any(|option| unique(&option.option)) =>
+            {
+                self.add_key(table, Key::of([column_def.name.value.as_str()]));
             }
             AlterTableOperation::DropConstraint { name, .. } | AlterTableOperation::DropIndex { name, .. } => {
                 self.drop_key(Some(table), &Key { name: Some(name.value.clone()), ..Key::default() });
@@ -80,6 +79,10 @@ impl Schema {
             _ => {}
         }
     }
+}
+
+fn unique(option: &ColumnOption) -> bool {
+    matches!(option, ColumnOption::PrimaryKey(_) | ColumnOption::Unique(_))
 }
 
 fn constraint(constraint: &TableConstraint) -> Option<Key> {

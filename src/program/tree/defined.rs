@@ -1,6 +1,7 @@
 //! Commands that a program gives its store's client: a name, and the script that is run.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::Tree;
 use crate::facts::Act;
@@ -9,12 +10,12 @@ use crate::program::meaning;
 use crate::rules::Meaning;
 
 impl Tree {
-    /// The text of the script that a command of this name runs, where the program defines one.
-    pub fn defined(&self, name: &str) -> Option<&String> {
+    /// The text of the script that a command of this name runs, where the program defines one, and the client's library.
+    pub fn defined(&self, name: &str) -> Option<&(String, Arc<str>)> {
         self.defined.get_or_init(|| self.definitions()).get(name)
     }
 
-    fn definitions(&self) -> HashMap<String, String> {
+    fn definitions(&self) -> HashMap<String, (String, Arc<str>)> {
         let makers: HashSet<&str> = self
             .book
             .packs
@@ -36,7 +37,7 @@ impl Tree {
                 };
                 let text = |part: &str| meant.part(part).and_then(|value| self.settled(value).text());
                 if let (Some(name), Some(script)) = (text("name"), text("text")) {
-                    found.insert(name, script);
+                    found.insert(name, (script, meant.library.clone()));
                 }
             }
         }

@@ -133,6 +133,28 @@ impl Tree {
         if let Some(kept) = self.kept_later(at, name, depth) {
             return kept;
         }
+        self.base_member(at, of, name, depth)
+    }
+
+    /// The member that the bases of a class give under a name.
+    pub(super) fn overridden(&self, at: ClassRef, name: &str, depth: u32) -> Ty {
+        let Some(class) = self.class(at) else { return Ty::Unknown };
+        let own = FnRef { file: at.file, func: class.parent.0 };
+        let given = |base| match self.declared_at(base, own, depth + 1) {
+            Ty::Instance(base) if base != at => self.class_member(base, &Ty::Instance(base), name, depth + 1),
+            Ty::Lib { path, sure, .. } => {
+                let id = self.packs(at.file).type_of_base(path.trim_end_matches("()")).cloned();
+                let base = Ty::Lib { path: id.unwrap_or(path), of: Arc::from([]), sure };
+                self.member_at(&base, name, at.file, depth + 1)
+            }
+            _ => Ty::Unknown,
+        };
+        class.bases.iter().map(given).find(|found| !found.is_unknown()).unwrap_or_default()
+    }
+
+    fn base_member(&self, at: ClassRef, of: &Ty, name: &str, depth: u32) -> Ty {
+        let Some(class) = self.class(at) else { return Ty::Unknown };
+        let own = FnRef { file: at.file, func: class.parent.0 };
         // What a base gives is of the class it is reached from, not of the one in between.
         let model = if let Ty::Instance(class) | Ty::Class(class) = of { *class } else { at };
         for base in &class.bases {

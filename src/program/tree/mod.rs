@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::memo::Memo;
 use super::modules::Modules;
+use super::settings::{Environment, Setting, setting};
 use super::{ClassRef, Ty};
 use crate::facts::{Act, FileFacts, FnFacts, FnRef, Value};
 use crate::files::Language;
@@ -32,9 +33,12 @@ pub struct Tree {
     modules: Modules,
     implementors: HashMap<ClassRef, Vec<ClassRef>>,
     results: Memo<(FnRef, u32), Ty>,
+    /// The environment that files of the tree set up.
+    pub environment: Environment,
+    settings: Memo<(Arc<str>, Arc<str>), Setting>,
     names: Memo<(u32, Arc<str>), Ty>,
     found: Memo<(u32, Arc<str>), Option<Ty>>,
-    defined: OnceLock<HashMap<String, String>>,
+    defined: OnceLock<HashMap<String, (String, Arc<str>)>>,
 }
 
 impl Tree {
@@ -49,6 +53,8 @@ impl Tree {
             modules: Modules::new(&listed),
             implementors: HashMap::new(),
             results: Memo::new(),
+            environment: Environment::new(),
+            settings: Memo::new(),
             names: Memo::new(),
             found: Memo::new(),
             defined: OnceLock::new(),
@@ -77,6 +83,22 @@ impl Tree {
         (!matches!(stem, "mod" | "lib" | "main")).then(|| stem.to_owned())
     }
 
+    /// The same tree with the environment that its files set up.
+    pub fn with_environment(self, environment: Environment) -> Tree {
+        Tree { environment, ..self }
+    }
+
+    /// How far the store of a framework's setting reaches; `part` is the part of it that is asked for.
+    pub fn setting(&self, key: &str, part: &str) -> Setting {
+        let asked = (Arc::from(key), Arc::from(part));
+        if let Some(known) = self.settings.get(&asked) {
+            return known;
+        }
+        let found = setting(self, key, part);
+        self.settings.keep(asked, found);
+        found
+    }
+
     /// The facts of a function.
     pub fn facts(&self, function: FnRef) -> Option<&FnFacts> {
         self.files.get(function.file as usize)?.functions.get(function.func as usize)
@@ -98,7 +120,8 @@ impl Tree {
         self.packs_of(language)
     }
 
-    fn packs_of(&self, language: Language) -> &Packs {
+    /// The packs of a language.
+    pub(in crate::program) fn packs_of(&self, language: Language) -> &Packs {
         static NONE: std::sync::LazyLock<Packs> = std::sync::LazyLock::new(Packs::default);
         self.book.packs.get(&language).unwrap_or(&NONE)
     }
@@ -131,7 +154,13 @@ impl Tree {
         let found = match value {
             Value::Module(owner, name) => self.ty_of_name(*owner, name, depth + 1),
             Value::Global(name) => self.known_path(Ty::lib(name.clone()), file),
-            Value::Member(of, name) => self.member_at(&self.ty_at(of, file, depth + 1), name, file, depth + 1),
+            Value::Member(of, name) => match (self.member_at(&self.ty_at(of, file, depth + 1), name, file, depth + 1), &**of) {
+                // A method that calls its own name on its receiver means the one it overrides.
+                (Ty::Function(found), Value::This(caller)) if found == *caller => {
+                    self.class_of(found).map_or(Ty::Unknown, |class| self.overridden(class, name, depth + 1))
+                }
+                (found, _) => found,
+            },
             Value::Index(of, key) => match &**key {
                 Value::Text(name) => self.member_at(&self.ty_at(of, file, depth + 1), name, file, depth + 1),
                 _ => self.element(&self.ty_at(of, file, depth + 1), file),

@@ -49,7 +49,13 @@ impl Tree {
             let ty = self.ty_at(&known.value, file, depth);
             let itself = matches!(&known.value, Value::Module(owner, same) if *owner == file && &**same == name);
             if !itself && !ty.is_unknown() {
-                return ty;
+                return self.filled(ty, file, name, depth);
+            }
+        }
+        if let Some((_, ty)) = facts.unit.declared.iter().find(|(declared, _)| declared == name) {
+            let declared = self.declared_at(ty, FnRef { file, func: 0 }, depth + 1);
+            if !declared.is_unknown() {
+                return declared;
             }
         }
         if let Some(class) = facts.unit.classes.iter().position(|class| class.name == name) {
@@ -72,6 +78,20 @@ impl Tree {
             return self.module(file, name).unwrap_or_default();
         }
         Ty::Unknown
+    }
+
+    /// A name's type with the arguments that its declaration says and its value does not (`static X: Mutex<Map> = Mutex::new(..)`).
+    fn filled(&self, ty: Ty, file: u32, name: &str, depth: u32) -> Ty {
+        let Ty::Lib { of, .. } = &ty else { return ty };
+        if of.iter().any(|arg| !arg.is_unknown()) {
+            return ty;
+        }
+        let declared =
+            self.files.get(file as usize).and_then(|facts| facts.unit.declared.iter().find(|(known, _)| known == name));
+        match declared.map(|(_, declared)| self.declared_at(declared, FnRef { file, func: 0 }, depth + 1)) {
+            Some(found @ Ty::Lib { .. }) if found.path() == ty.path() => found,
+            _ => ty,
+        }
     }
 
     /// What an import names.

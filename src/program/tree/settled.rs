@@ -5,6 +5,9 @@ use crate::facts::Value;
 use crate::program::{ClassRef, Ty};
 use crate::syntax::ExportTarget;
 
+/// How often a module may hand on all of another for a name to be followed.
+const FURTHEST_HANDED_ON: u32 = 4;
+
 impl Tree {
     /// The value behind a name, where it never changes: constants, options, templates of other files.
     pub fn settled(&self, value: &Value) -> Value {
@@ -69,7 +72,20 @@ impl Tree {
                 let Ty::Module(other) = self.module(file, module)? else { return None };
                 self.exported_value(other, member.as_deref()?, depth + 1)
             }
-            _ => facts.names.contains_key(name).then(|| Value::Module(file, name.into())),
+            _ if facts.names.contains_key(name) => Some(Value::Module(file, name.into())),
+            // What it hands on as a whole.
+            _ if depth < FURTHEST_HANDED_ON => {
+                let exported = facts.unit.exports.iter().filter(|export| export.name == "*");
+                let modules = exported.filter_map(|export| match &export.target {
+                    ExportTarget::Other { module, member: None } => Some(module),
+                    _ => None,
+                });
+                modules.into_iter().find_map(|module| {
+                    let Ty::Module(other) = self.module(file, module)? else { return None };
+                    self.exported_value(other, name, depth + 1)
+                })
+            }
+            _ => None,
         }
     }
 

@@ -79,6 +79,27 @@ impl Node {
         }
     }
 
+    /// Names with their texts: of entries, of a list of `KEY=value` texts, or of a list of entries with `name` and `value`.
+    pub fn pairs(&self) -> Vec<(String, String)> {
+        let entry = |node: &Node| -> Option<(String, String)> {
+            match &node.kind {
+                NodeKind::Text(text) => text.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned())),
+                NodeKind::Map(entries) => {
+                    let text = |name: &str| entries.iter().find(|(key, _)| key == name)?.1.text().map(str::to_owned);
+                    Some((text("name")?, text("value")?))
+                }
+                NodeKind::List(_) => None,
+            }
+        };
+        match &self.kind {
+            NodeKind::Text(_) => vec![],
+            NodeKind::List(items) => items.iter().filter_map(entry).collect(),
+            NodeKind::Map(entries) => {
+                entries.iter().filter_map(|(name, node)| Some((name.clone(), node.text()?.to_owned()))).collect()
+            }
+        }
+    }
+
     /// What stands at a path of keys, each with the last key that led to it. `*` is any entry or element; a key is also found in
     /// a list of `KEY=value` texts or of entries that have a `name`. The empty path is the node itself.
     pub fn at<'n>(&'n self, path: &'n [String]) -> Vec<(&'n str, Found<'n>)> {

@@ -135,6 +135,7 @@ impl Lower {
             functions: vec![blank("<module>", None, Span::default())],
             classes: Vec::new(),
             comments: Vec::new(),
+            declared: Vec::new(),
             gaps: Vec::new(),
         };
         Lower {

@@ -94,6 +94,7 @@ impl<'a> Lowering<'a> {
             functions: vec![top],
             classes: Vec::new(),
             comments: Vec::new(),
+            declared: Vec::new(),
             gaps: Vec::new(),
         };
         Lowering {

@@ -58,11 +58,11 @@ impl Lowering {
             }
             Item::Const(item) => {
                 let span = self.range(item.const_token.span, item.semi_token.span);
-                self.constant(&item.ident, &item.expr, span, placed);
+                self.constant(&item.ident, &item.ty, &item.expr, span, placed);
             }
             Item::Static(item) => {
                 let span = self.range(item.static_token.span, item.semi_token.span);
-                self.constant(&item.ident, &item.expr, span, placed);
+                self.constant(&item.ident, &item.ty, &item.expr, span, placed);
             }
             Item::Type(item) => {
                 let span = self.range(item.type_token.span, item.semi_token.span);
@@ -94,10 +94,14 @@ impl Lowering {
         }
     }
 
-    fn constant(&mut self, ident: &Ident, value: &syn::Expr, span: Span, placed: &mut Placed) {
+    fn constant(&mut self, ident: &Ident, ty: &Type, value: &syn::Expr, span: Span, placed: &mut Placed) {
         if ident == "_" {
             self.deliver(value, &Dest::Drop, &mut placed.rest);
             return;
+        }
+        if self.within == FnId(0) {
+            let ty = self.type_ref(ty);
+            self.unit.declared.push((text(ident), ty));
         }
         let mut steps = Vec::new();
         let value = self.expr(value, &mut steps);

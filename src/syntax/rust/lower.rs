@@ -1,6 +1,6 @@
 //! The state of one file's lowering, and the few constructors every part of it uses. It must not know what a statement means.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
@@ -24,6 +24,8 @@ pub(super) struct Lowering {
     pub self_name: Option<String>,
     /// Loops around, innermost last.
     pub loops: Vec<LoopFrame>,
+    /// Macros of this file after which nothing runs.
+    pub diverging: HashSet<String>,
     base: u32,
     temps: u32,
     depth: u32,
@@ -57,6 +59,7 @@ pub(super) fn empty_unit() -> Unit {
         exports: Vec::new(),
         functions: vec![module],
         classes: Vec::new(),
+        declared: Vec::new(),
         comments: Vec::new(),
         gaps: Vec::new(),
     }
@@ -71,6 +74,7 @@ impl Lowering {
             within: FnId(0),
             self_name: None,
             loops: Vec::new(),
+            diverging: HashSet::new(),
             base,
             temps: 0,
             depth: 0,

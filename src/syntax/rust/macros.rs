@@ -28,6 +28,7 @@ impl Lowering {
             "assert_eq" | "debug_assert_eq" => self.check(mac, Some(BinaryOp::Equal), span, out),
             "assert_ne" | "debug_assert_ne" => self.check(mac, Some(BinaryOp::NotEqual), span, out),
             "panic" | "unreachable" | "todo" | "unimplemented" | "bail" => self.throw(mac, span, out),
+            _ if self.diverging.contains(&word) => self.leave(mac, span, out),
             "select" => syn::parse2::<Select>(mac.tokens.clone()).ok().map(|select| self.select(&select, span, out)),
             _ => None,
         };
@@ -37,11 +38,12 @@ impl Lowering {
     /// A macro call among items: declarations of its own, other items, or a call.
     pub fn item_macro(&mut self, mac: &Macro, placed: &mut Placed) {
         if let Ok(declared) = statics.parse2(mac.tokens.clone()) {
-            for (ident, value) in &declared {
+            for (ident, ty, value) in &declared {
                 let mut steps = Vec::new();
                 let value = self.expr(value, &mut steps);
                 placed.constants.append(&mut steps);
                 let span = join(self.span(ident.span()), value.span);
+                self.unit.declared.push((text(ident), self.type_ref(ty)));
                 self.bind_item(ident, Some(value), span, &mut placed.constants);
             }
             return;
@@ -164,6 +166,18 @@ impl Lowering {
         let value = message(args.collect(), span);
         let then = vec![step(StepKind::Exit { kind: ExitKind::Throw, value }, span)];
         out.push(step(StepKind::Branch { test, then, otherwise: Vec::new() }, span));
+        Some(expr(ExprKind::Null, span))
+    }
+
+    /// A macro of the project that leaves the function: what it is given, and then the way out.
+    fn leave(&mut self, mac: &Macro, span: Span, out: &mut Vec<Step>) -> Option<Expr> {
+        let callee = self.path_expr(None, &mac.path);
+        let values = expressions(mac.tokens.clone());
+        let args = self.args(values.iter(), out);
+        out.push(step(
+            StepKind::Exit { kind: ExitKind::Throw, value: Some(call_expr(callee, args, CallForm::Macro, span)) },
+            span,
+        ));
         Some(expr(ExprKind::Null, span))
     }
 
@@ -334,7 +348,7 @@ fn split(tokens: TokenStream, at: char) -> Vec<TokenStream> {
 }
 
 /// `static X: T = value;`, also with `ref` before the name and no `;` after the last.
-fn statics(input: ParseStream) -> syn::Result<Vec<(Ident, SynExpr)>> {
+fn statics(input: ParseStream) -> syn::Result<Vec<(Ident, Type, SynExpr)>> {
     let mut declared = Vec::new();
     while !input.is_empty() {
         input.call(Attribute::parse_outer)?;
@@ -344,9 +358,9 @@ fn statics(input: ParseStream) -> syn::Result<Vec<(Ident, SynExpr)>> {
         input.parse::<Option<Token![mut]>>()?;
         let ident = input.parse()?;
         input.parse::<Token![:]>()?;
-        input.parse::<Type>()?;
+        let ty = input.parse()?;
         input.parse::<Token![=]>()?;
-        declared.push((ident, input.parse()?));
+        declared.push((ident, ty, input.parse()?));
         if input.parse::<Option<Token![;]>>()?.is_none() && !input.is_empty() {
             return Err(input.error("expected `;`"));
         }

@@ -4,6 +4,7 @@ mod attributes;
 mod calls;
 mod comments;
 mod control;
+mod diverging;
 mod expr;
 mod format;
 mod items;
@@ -65,6 +66,7 @@ fn lower_file(source: &Source) -> Unit {
             return lowering.unit;
         }
     };
+    diverging::find(tokens.clone(), &mut lowering.diverging);
     match syn::parse2::<syn::File>(tokens) {
         Ok(file) => lowering.module(&file.items),
         Err(_) => {

@@ -1,0 +1,127 @@
+//! `lock-after-read`: the decision under a lock rests on what was read before the lock was taken.
+
+use super::candidate::Candidate;
+use super::data::{judge, marked};
+use super::effects::{Sureness, effect, idempotent, in_itself, reads, unique_key};
+use super::holds::{Hold, Reach, holds};
+use super::rows::{RowRead, RowWrite, columns_of, row_reads, row_writes};
+use super::view::View;
+use super::{Confidence, Role};
+use crate::program::{FlatEvent, What};
+
+pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
+    let holds: Vec<Hold> = holds(view).into_iter().filter(|hold| hold.reach != Reach::Process).collect();
+    let reads = row_reads(view);
+    if holds.is_empty() || reads.is_empty() {
+        return;
+    }
+    let writes = row_writes(view);
+    for hold in &holds {
+        let stale = writes
+            .iter()
+            .filter(|write| hold.holds(view, write.index, write.event))
+            .filter(|write| in_itself(view, write.event).is_none() && unique_key(view, write.event).is_none())
+            .find_map(|write| {
+                let stale = stale_of(view, &holds, hold, &reads, (write.index, write.event), Some(write));
+                let read =
+                    stale.into_iter().find(|read| judge(view, read, write).is_some() || marked(view, read, write).is_some())?;
+                Some((read, write.event))
+            })
+            .or_else(|| stale_effect(view, &holds, hold, &reads));
+        if let Some((read, work)) = stale {
+            found.push(candidate(view, hold, read, work));
+        }
+    }
+}
+
+/// Work outside the database that a column read before the lock leads to, asked for under the lock.
+fn stale_effect<'v, 'r>(
+    view: &View<'v>,
+    holds: &[Hold],
+    hold: &Hold,
+    rows: &'r [RowRead<'v>],
+) -> Option<(&'r RowRead<'v>, &'v FlatEvent)> {
+    let before = &view.event(hold.taken).guards;
+    view.events()
+        .filter(|(index, event)| hold.holds(view, *index, event) && matches!(event.what, What::Meant(_) | What::Presumed(_)))
+        .filter(|(_, event)| effect(view, event) == Some(Sureness::Known) && idempotent(view, event).is_none())
+        .find_map(|(index, event)| {
+            let asks = |read: &RowRead<'_>| {
+                event.guards.iter().filter(|guard| !before.contains(guard)).any(|guard| {
+                    let cond = view.flat.conds.get(guard.cond as usize);
+                    cond.is_some_and(|cond| !columns_of(view, &cond.value, read.index).is_empty())
+                })
+            };
+            let read = stale_of(view, holds, hold, rows, (index, event), None).into_iter().find(|read| asks(read))?;
+            Some((read, event))
+        })
+}
+
+/// Reads before the lock that nothing under it repeats before the work.
+fn stale_of<'r, 'v>(
+    view: &View<'_>,
+    holds: &[Hold],
+    hold: &Hold,
+    rows: &'r [RowRead<'v>],
+    (index, work): (u32, &FlatEvent),
+    write: Option<&RowWrite<'_>>,
+) -> Vec<&'r RowRead<'v>> {
+    let stale = rows.iter().filter(|read| {
+        let held_over = |other: &Hold| {
+            other.taken != hold.taken && other.holds(view, read.index, read.event) && other.holds(view, index, work)
+        };
+        read.index < hold.taken
+            && !read.statement.row_lock
+            && !holds.iter().any(held_over)
+            && !repeated(view, hold, read, index)
+            && !decided_under(view, hold, work, write)
+    });
+    stale.collect()
+}
+
+/// Whether rows of the same table, or of one not known, are read again under the lock and before the work.
+fn repeated(view: &View<'_>, hold: &Hold, read: &RowRead<'_>, work: u32) -> bool {
+    view.events().filter(|(index, _)| *index >= hold.taken && *index < work).any(|(index, event)| {
+        if index == hold.taken {
+            // A lock that reads the entity itself anew.
+            return event.statement().is_some_and(|statement| statement.entity.is_some());
+        }
+        let same = match event.statement().and_then(|statement| statement.table.as_ref()) {
+            Some(table) => read.statement.table.as_ref().is_none_or(|known| known == table),
+            None => true,
+        };
+        reads(event) && same && hold.holds(view, index, event)
+    })
+}
+
+/// Whether what the lock itself read has a say in the work.
+fn decided_under(view: &View<'_>, hold: &Hold, work: &FlatEvent, write: Option<&RowWrite<'_>>) -> bool {
+    if hold.reach != Reach::Transaction {
+        return false;
+    }
+    let asked = work.guards.iter().any(|guard| {
+        view.cond_depends(guard.cond).contains(&hold.taken)
+            && view.flat.conds.get(guard.cond as usize).is_some_and(|cond| !columns_of(view, &cond.value, hold.taken).is_empty())
+    });
+    let computed = write
+        .is_some_and(|write| write.statement.sets.iter().any(|column| view.flat.depends(&column.value).contains(&hold.taken)));
+    asked || computed
+}
+
+fn candidate(view: &View<'_>, hold: &Hold, read: &RowRead<'_>, work: &FlatEvent) -> Candidate {
+    let taken = view.event(hold.taken);
+    let mut candidate = Candidate::new(
+        view,
+        "lock-after-read",
+        read.event,
+        work,
+        "the row is read before the lock is taken: while this copy waits for the lock another one changes the row, and the decision is on the old one".to_owned(),
+    );
+    candidate.distance = read.event.hops.len().min(taken.hops.len());
+    candidate.hop(Role::Check, read.event, "read here");
+    candidate.hop(Role::Acquire, taken, "the lock is taken only here");
+    candidate.hop(Role::Effect, work, view.describe(work));
+    // Through calls, what was read and what the lock is for are further apart.
+    let near = read.event.origin.0 == taken.origin.0;
+    candidate.at_most(if near && hold.sure && read.statement.sure { Confidence::High } else { Confidence::Medium })
+}

@@ -1,0 +1,168 @@
+//! Transactions of a function, and the events during which each is open.
+
+use std::sync::Arc;
+
+use super::view::View;
+use crate::facts::{FnRef, Value};
+use crate::program::{FlatEvent, Op, Spot, What, decorator};
+use crate::rules::Meaning;
+
+/// A transaction.
+#[derive(Debug, Clone)]
+pub struct Transaction {
+    /// Where it is opened: the call, or the decorator of the function that runs in it.
+    pub at: Spot,
+    /// The calls that lead there.
+    pub hops: Arc<[Spot]>,
+    open: Open,
+}
+
+#[derive(Debug, Clone)]
+enum Open {
+    /// In the body of this event.
+    Body(u32),
+    /// In a function reached through these calls.
+    Function(Vec<Spot>),
+    /// After this event, until it is committed or undone on the same way.
+    Until { from: u32, ends: Vec<u32> },
+}
+
+impl Transaction {
+    /// Whether it is open at an event.
+    pub fn holds(&self, view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
+        if event.detached {
+            return false;
+        }
+        match &self.open {
+            Open::Body(opens) => event.within.contains(opens),
+            Open::Function(hops) => event.hops.starts_with(hops),
+            Open::Until { from, ends } => {
+                let ended = |end: &u32| {
+                    let ending = view.event(*end);
+                    *end <= index && ending.in_catch == event.in_catch && on_the_way(ending, event)
+                };
+                // Behind the last of its ends it is over, whichever way they were reached.
+                let before_last = ends.last().is_some_and(|last| index < *last);
+                index > *from && before_last && on_the_way(view.event(*from), event) && !ends.iter().any(ended)
+            }
+        }
+    }
+
+    /// Whether it is still open when what an event entered has ended: the event is not what opened it.
+    pub fn outlives(&self, index: u32) -> bool {
+        match &self.open {
+            Open::Body(opens) => *opens != index,
+            _ => true,
+        }
+    }
+
+    /// Whether statements take part in it without being told: those of a decorated function, or of a body that is given
+    /// nothing to run them on.
+    pub fn goes_along(&self, view: &View<'_>) -> bool {
+        match &self.open {
+            Open::Function(_) => true,
+            Open::Body(opens) => {
+                let body = view.event(*opens).meant(Meaning::Transaction).and_then(|meant| meant.part("body"));
+                match body {
+                    Some(Value::Function(body)) => {
+                        view.world.tree.function(*body).is_none_or(|function| function.params.is_empty())
+                    }
+                    _ => true,
+                }
+            }
+            Open::Until { .. } => false,
+        }
+    }
+
+    /// Whether a commit written out by hand ends it.
+    pub fn by_hand(&self) -> bool {
+        matches!(self.open, Open::Until { .. })
+    }
+}
+
+/// Whether everything that must hold for one event holds for another.
+pub fn on_the_way(earlier: &FlatEvent, later: &FlatEvent) -> bool {
+    earlier.guards.iter().all(|guard| later.guards.contains(guard))
+}
+
+/// All transactions of a function, in the order in which they open.
+pub fn transactions(view: &View<'_>) -> Vec<Transaction> {
+    let mut found = decorated(view);
+    for (index, event) in view.events().filter(|(_, event)| !event.detached) {
+        let open = match &event.what {
+            What::Meant(meant) if meant.is == Meaning::Transaction => {
+                let entered = view.flat.events.iter().any(|inner| inner.within.contains(&index));
+                entered.then_some(Open::Body(index))
+            }
+            What::Meant(meant) if meant.is == Meaning::Begin => by_hand(view, index),
+            What::Statement(statement) if statement.op == Op::Begin => by_hand(view, index),
+            _ => None,
+        };
+        found.extend(open.map(|open| Transaction { at: event.at, hops: event.hops.clone(), open }));
+        if event.meant(Meaning::Transaction).is_some() {
+            found.extend(through_a_manager(view, event));
+        }
+    }
+    found
+}
+
+/// The bodies of context managers of the tree that open a transaction for what runs in them.
+fn through_a_manager(view: &View<'_>, opens: &FlatEvent) -> Vec<Transaction> {
+    let entered = |index: u32| view.flat.events.iter().any(|inner| inner.within.contains(&index));
+    let managers = view.events().filter(|(index, event)| {
+        let depth = event.hops.len();
+        opens.hops.get(depth) == Some(&event.at) && opens.hops[..depth] == event.hops[..] && event.inlined && entered(*index)
+    });
+    managers.map(|(index, event)| Transaction { at: opens.at, hops: event.hops.clone(), open: Open::Body(index) }).collect()
+}
+
+/// One that is begun, and committed somewhere behind: without a commit in sight it may end anywhere.
+fn by_hand(view: &View<'_>, from: u32) -> Option<Open> {
+    let commits = view.events().any(|(index, event)| index > from && commits(event));
+    let ends = view.events().filter(|(index, event)| *index > from && ends(event)).map(|(index, _)| index).collect();
+    commits.then_some(Open::Until { from, ends })
+}
+
+/// Whether an event commits.
+pub fn commits(event: &FlatEvent) -> bool {
+    match &event.what {
+        What::Meant(meant) => meant.is == Meaning::Commit || meant.is == Meaning::Flush && meant.flag("commit"),
+        What::Statement(statement) => statement.op == Op::Commit,
+        _ => false,
+    }
+}
+
+fn ends(event: &FlatEvent) -> bool {
+    let undoes = match &event.what {
+        What::Meant(meant) => meant.is == Meaning::Rollback,
+        What::Statement(statement) => statement.op == Op::Rollback,
+        _ => false,
+    };
+    undoes || commits(event)
+}
+
+/// Functions that a decorator runs in a transaction: this one, and those it calls.
+fn decorated(view: &View<'_>) -> Vec<Transaction> {
+    let mut found: Vec<Transaction> = vec![];
+    let mut seen: Vec<(FnRef, &[Spot])> = vec![];
+    let root = (view.root(), &[] as &[Spot]);
+    for (function, hops) in std::iter::once(root).chain(view.flat.events.iter().map(|event| (event.origin.0, &event.hops[..]))) {
+        let plain = view.world.tree.facts(function).is_none_or(|facts| facts.decorators.is_empty());
+        if plain || seen.contains(&(function, hops)) {
+            continue;
+        }
+        seen.push((function, hops));
+        if let Some(at) = runs_in_one(view, function) {
+            found.push(Transaction { at, hops: hops.into(), open: Open::Function(hops.to_vec()) });
+        }
+    }
+    found
+}
+
+fn runs_in_one(view: &View<'_>, function: FnRef) -> Option<Spot> {
+    let tree = view.world.tree;
+    tree.facts(function)?.decorators.iter().find_map(|(value, span)| {
+        let meant = decorator(tree, value, function.file)?;
+        (meant.is == Meaning::Transaction).then_some(Spot { file: function.file, span: *span })
+    })
+}

@@ -1,0 +1,93 @@
+//! A finding proposes the cure in the words of the library at hand, and the rule's own where that library has none.
+
+#![allow(clippy::unwrap_used)] // a test fails by panicking
+
+use std::fs;
+
+use lockcheck::rules::Catalogue;
+use lockcheck::scan::{ScanOptions, scan};
+
+/// The rule and the cure of the only finding in one file.
+fn found(path: &str, text: &str) -> (String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join(path), text).unwrap();
+    let report = scan(&ScanOptions { root: folder.path().to_owned(), ..ScanOptions::default() }, &|_| {}).unwrap();
+    let [finding] = &report.findings[..] else { panic!("{path}: {:?}", report.findings) };
+    (finding.rule.clone(), finding.help.clone())
+}
+
+fn javascript(import: &str, write: &str) -> (String, String) {
+    let text = format!(
+        "import express from 'express';\n{import}\nconst sent = new Set();\nconst app = express();\n\
+         app.post('/send/:id', async (req, res) => {{\n  if (sent.has(req.params.id)) return res.sendStatus(409);\n  \
+         sent.add(req.params.id);\n  {write}\n  res.sendStatus(204);\n}});\n"
+    );
+    found("send.js", &text)
+}
+
+fn python(import: &str, write: &str) -> (String, String) {
+    let text = format!(
+        "from fastapi import FastAPI\n{import}\napp = FastAPI()\nsent = set()\n\n\n@app.post(\"/send/{{id}}\")\n\
+         async def send(id: int):\n    if id in sent:\n        return\n    sent.add(id)\n    {write}\n"
+    );
+    found("send.py", &text)
+}
+
+#[test]
+fn the_cure_speaks_of_the_library_that_writes() {
+    let cases = [
+        (
+            javascript(
+                "import { Pool } from 'pg';\nconst db = new Pool();",
+                "await db.query('INSERT INTO mails (paid) VALUES ($1)', [1]);",
+            ),
+            "result.rowCount",
+        ),
+        (
+            javascript(
+                "import mysql from 'mysql2/promise';\nconst db = mysql.createPool({});",
+                "await db.execute('INSERT INTO mails (paid) VALUES (?)', [1]);",
+            ),
+            "result.affectedRows",
+        ),
+        (
+            python(
+                "import asyncpg\ndb = asyncpg.create_pool(\"postgres://db\")",
+                "await db.execute(\"INSERT INTO mails (paid) VALUES ($1)\", 1)",
+            ),
+            "conn.fetchval",
+        ),
+        (
+            python(
+                "import psycopg\ndb = psycopg.connect(\"postgres://db\")",
+                "db.execute(\"INSERT INTO mails (paid) VALUES (%s)\", (1,))",
+            ),
+            "cur.rowcount",
+        ),
+    ];
+    for ((rule, help), words) in cases {
+        assert_eq!(rule, "process-guard");
+        assert!(help.contains(words), "`{words}` is not in: {help}");
+    }
+}
+
+#[test]
+fn a_store_and_a_scheduler_have_words_of_their_own() {
+    let lock = "import Redis from 'ioredis';\nconst redis = new Redis();\nexport async function run(work) {\n  \
+                const got = await redis.set('run:lock', String(Math.random()), 'NX');\n  if (got !== 'OK') return;\n  await work();\n}\n";
+    let (rule, help) = found("lock.js", lock);
+    assert_eq!(rule, "lock-without-expiry");
+    assert!(help.contains("redis.set("), "{help}");
+    let job = "import cron from 'node-cron';\nimport axios from 'axios';\ncron.schedule('0 3 * * *', async () => {\n  \
+               await axios.post('https://mail.example/send', {});\n});\n";
+    let (rule, help) = found("job.js", job);
+    assert_eq!(rule, "unleased-job");
+    assert_ne!(help, Catalogue::builtin().unwrap().get("unleased-job").unwrap().help, "the scheduler's pack has words for it");
+}
+
+#[test]
+fn without_a_library_the_rule_speaks() {
+    let (rule, help) = javascript("import { save } from './elsewhere';", "await saveMail(req.params.id);");
+    assert_eq!(rule, "process-guard");
+    assert_eq!(help, Catalogue::builtin().unwrap().get("process-guard").unwrap().help);
+}
