@@ -85,7 +85,7 @@ pub enum Freed {
 
 /// All locks of a function, in the order in which they are taken.
 pub fn holds(view: &View<'_>) -> Vec<Hold> {
-    let mut found: Vec<Hold> = view.regions.iter().filter_map(|region| of_region(region)).collect();
+    let mut found: Vec<Hold> = view.regions.iter().filter_map(of_region).collect();
     for (index, event) in view.events() {
         if let Some(kv) = event.kv() {
             found.extend(of_key(view, index, event, kv));

@@ -155,9 +155,12 @@ impl Tree {
             Value::Module(owner, name) => self.ty_of_name(*owner, name, depth + 1),
             Value::Global(name) => self.known_path(Ty::lib(name.clone()), file),
             Value::Member(of, name) => match (self.member_at(&self.ty_at(of, file, depth + 1), name, file, depth + 1), &**of) {
-                // A method that calls its own name on its receiver means the one it overrides.
+                // A method that calls its own name on its receiver means the one it overrides, if there is any.
                 (Ty::Function(found), Value::This(caller)) if found == *caller => {
-                    self.class_of(found).map_or(Ty::Unknown, |class| self.overridden(class, name, depth + 1))
+                    let above = self.class_of(found).map_or(Ty::Unknown, |class| self.overridden(class, name, depth + 1));
+                    let has_base =
+                        self.class_of(found).and_then(|class| self.class(class)).is_some_and(|class| !class.bases.is_empty());
+                    if above.is_unknown() && !has_base { Ty::Function(found) } else { above }
                 }
                 (found, _) => found,
             },
