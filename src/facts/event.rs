@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{FnRef, Value};
 use crate::files::Span;
-use crate::syntax::{BinaryOp, CallForm, ExitKind, Unit};
+use crate::syntax::{BinaryOp, CallForm, ExitKind, TypeRef, Unit};
 
 /// What one file does.
 #[derive(Debug)]
@@ -122,6 +122,8 @@ pub struct Event {
     pub lives_to: u32,
     /// The name its result is bound to.
     pub bound: Option<Arc<str>>,
+    /// The type the code says its result is of.
+    pub said: Option<TypeRef>,
     /// Nothing looks at its result.
     pub dropped: bool,
     /// Its error leaves the function (Rust's `?`).

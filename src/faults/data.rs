@@ -9,7 +9,7 @@ use super::subject::Judged;
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::{Column, ColumnKind, Op, column_key};
+use crate::program::{Column, ColumnKind, Op, Spot, column_key};
 use crate::rules::CommandKind;
 use crate::syntax::{BinaryOp, ExitKind, Shape};
 
@@ -79,6 +79,10 @@ pub(super) fn judge(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -
     if write.keyed {
         return check_then_insert(view, read, write).map(|found| (4, found));
     }
+    // Names alone carry only what the columns themselves say.
+    if read.presumed() || write.presumed {
+        return lost_update(view, read, write).map(|found| (1, found));
+    }
     number_from_max(view, read, write)
         .map(|found| (0, found))
         .or_else(|| lost_update(view, read, write).map(|found| (1, found)))
@@ -111,17 +115,49 @@ pub(super) fn table(write: &RowWrite<'_>, read: &RowRead<'_>) -> String {
 }
 
 fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
-    if !matches!(write.statement.op, Op::Update | Op::Upsert) || !same_table(read, write, view) || write.statement.conditional() {
+    let presumed = read.presumed() || write.presumed;
+    let related = same_table(read, write, view) || presumed;
+    if !matches!(write.statement.op, Op::Update | Op::Upsert) || !related || write.statement.conditional() {
         return None;
     }
-    let column =
-        write.statement.sets.iter().find(|column| column.kind == ColumnKind::Equal && computes_from(view, column, read.index))?;
+    let changed =
+        write.statement.sets.iter().filter(|column| column.kind == ColumnKind::Equal && computes_from(view, column, read.index));
+    // An identity is not counted up.
+    let mut changed = changed.filter(|column| column.name != "id");
+    let column = changed.find(|column| !presumed || columns_of(view, &column.value, read.index).contains(&column.name))?;
     let message = format!(
         "`{}` of {} is read, changed in memory and written back: two requests at once read the same value, and one change is lost",
         column.name,
         table(write, read)
     );
-    Some(candidate(view, "lost-update", read, write, message, "read here"))
+    let mut found = candidate(view, "lost-update", read, write, message, "read here");
+    for at in changed_at(view, &column.name, read, write) {
+        found.add(Role::State, at, "changed in memory here".to_owned());
+    }
+    Some(found)
+}
+
+/// Where between a read and a write a member of this name is computed anew, at most three places.
+fn changed_at(view: &View<'_>, name: &str, read: &RowRead<'_>, write: &RowWrite<'_>) -> Vec<Spot> {
+    let computes = |value: &Value| {
+        let column = Column { name: name.to_owned(), kind: ColumnKind::Equal, value: value.clone() };
+        computes_from(view, &column, read.index)
+    };
+    let within = view.events().filter(|(index, _)| *index > read.index && *index < write.index);
+    within
+        .filter(|(_, event)| match &event.act {
+            Act::Write { place: Value::Member(_, member), value, op, .. } => {
+                column_key(member) == name && (op.is_some() || computes(value))
+            }
+            Act::Call { args, .. } => args.iter().any(|(_, value)| match value {
+                Value::Object(_, entries) => entries.iter().any(|(key, value)| column_key(key) == name && computes(value)),
+                _ => false,
+            }),
+            _ => false,
+        })
+        .map(|(_, event)| event.at)
+        .take(3)
+        .collect()
 }
 
 fn number_from_max(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
@@ -203,6 +239,15 @@ fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Ca
     Some(found)
 }
 
+/// Whether two constants are the same to a database: `1` and true are.
+fn equal(left: &Value, right: &Value) -> bool {
+    let plain = |value: &Value| match value {
+        Value::Bool(truth) => Value::Number(f64::from(u8::from(*truth))),
+        other => other.clone(),
+    };
+    plain(left) == plain(right)
+}
+
 /// The column that a write marks after it was found free.
 pub(super) fn marked<'w>(view: &View<'_>, read: &RowRead<'_>, write: &'w RowWrite<'_>) -> Option<&'w Column> {
     let statement = &write.statement;
@@ -219,7 +264,7 @@ pub(super) fn marked<'w>(view: &View<'_>, read: &RowRead<'_>, write: &'w RowWrit
         .sets
         .iter()
         .filter(|column| column.kind != ColumnKind::Relative && !is_stamp(&column.name) && !already_so(view, write, column))
-        .find(|column| found_free(view, read, write, &column.name).is_some_and(|free| free != column.value))
+        .find(|column| found_free(view, read, write, &column.name).is_some_and(|free| !equal(&free, &column.value)))
 }
 
 /// Whether the write is left out only where the row has the new value already: that asks for a change, not for a free row.
@@ -284,13 +329,21 @@ fn free_when(view: &View<'_>, value: &Value, read: u32, name: &str, holds: bool)
             (BinaryOp::Equal, true, constant) | (BinaryOp::NotEqual, false, constant) => constant
                 .text()
                 .map(|_| constant.clone())
-                .or(matches!(constant, Value::Member(..) | Value::Bool(_)).then(|| constant.clone())),
+                .or((matches!(constant, Value::Bool(_)) || names_a_constant(constant)).then(|| constant.clone())),
             _ => None,
         },
         Value::Mix(parts) if !holds => parts.iter().find_map(|part| free_when(view, part, read, name, false)),
         // A flag that is not set; one that is set is no claim unless it is cleared.
         other if is_column(other) => Some(Value::Bool(holds)),
         _ => None,
+    }
+}
+
+/// Whether a value is a member of something named at module level, as an enum's is.
+fn names_a_constant(value: &Value) -> bool {
+    match value {
+        Value::Member(of, _) => matches!(**of, Value::Module(..) | Value::Global(_)) || names_a_constant(of),
+        _ => false,
     }
 }
 

@@ -251,6 +251,7 @@ fn entry_note(kind: &str) -> &'static str {
     match kind {
         "http" => "a request enters here",
         "consumer" => "a message enters here",
+        "event" => "an event enters here",
         "rpc" => "a call from another service enters here",
         "job" => "a timer starts this, in every copy",
         "startup" | "main" => "every copy starts this",

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use super::once::unbacked;
 use super::reason::{Reason, Why};
 use super::view::View;
-use crate::facts::Value;
+use crate::facts::{Act, FnRef, Value};
 use crate::program::{ColumnKind, FlatEvent, Key, Op, What};
 use crate::rules::{CommandKind, Meaning, Scope, ScriptKind};
+use crate::syntax::CallForm;
 
 /// How surely an event is shared work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,12 +43,23 @@ pub fn effect(view: &View<'_>, event: &FlatEvent) -> Option<Sureness> {
         What::Presumed(presumed) if !presumed.reads => Some(Sureness::Presumed),
         What::Nothing => {
             let (callee, _) = event.call()?;
-            let opaque =
-                matches!(callee, Value::Param(..)) && !event.inlined && view.world.tree.function(event.origin.0).is_some();
+            let Value::Param(of, _) = callee else { return None };
+            let opaque = !event.inlined && view.world.tree.function(event.origin.0).is_some() && !settles(view, *of);
             opaque.then_some(Sureness::Opaque)
         }
         _ => None,
     }
+}
+
+/// Whether a function is given to a constructor, as what settles a promise is: what it is handed only answers that object.
+fn settles(view: &View<'_>, function: FnRef) -> bool {
+    let tree = view.world.tree;
+    let parent = tree.function(function).and_then(|inner| inner.parent);
+    let Some(facts) = parent.and_then(|parent| tree.facts(FnRef { file: function.file, func: parent.0 })) else { return false };
+    facts.events.iter().any(|event| match &event.act {
+        Act::Call { args, form: CallForm::New, .. } => args.iter().any(|(_, value)| *value == Value::Function(function)),
+        _ => false,
+    })
 }
 
 /// Whether an event reads something others may change.

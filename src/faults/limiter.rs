@@ -6,8 +6,9 @@ use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, Meant, Setting, store_reach};
+use crate::program::{FlatEvent, Meant, Setting, Spot, Ty, store_reach};
 use crate::rules::{Meaning, Scope};
+use crate::syntax::CallForm;
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     for (_, event) in view.events().filter(|(_, event)| event.hops.is_empty()) {
@@ -44,6 +45,9 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         });
         let mut candidate = Candidate::new(view, rule, event, event, message.to_owned());
         candidate.hop(Role::State, event, "made here without a shared store");
+        for spot in made_by(view) {
+            candidate.add(Role::State, spot, "a limiter is made here".to_owned());
+        }
         let by_setting = setting(view, meant);
         if let Some(Setting::Known(_, Some(at))) = by_setting {
             candidate.add(Role::State, at, "the setting keeps it in each process".to_owned());
@@ -66,6 +70,25 @@ fn sound(view: &View<'_>, meant: &Meant, event: &FlatEvent) -> Option<Why> {
     } else {
         falls_back_on(view, event).then_some(Why::Fallback)
     }
+}
+
+/// Where a class whose constructor this is is made, at most eight places.
+fn made_by(view: &View<'_>) -> Vec<Spot> {
+    let tree = view.world.tree;
+    let constructor = tree.function(view.root()).is_some_and(|function| function.flags.is_constructor);
+    let Some(class) = tree.class_of(view.root()).filter(|_| constructor) else { return vec![] };
+    let events = tree
+        .files
+        .iter()
+        .flat_map(|facts| facts.functions.iter().flat_map(|function| &function.events).map(|event| (facts.file, event)));
+    events
+        .filter(|(file, event)| match &event.act {
+            Act::Call { callee, form: CallForm::New, .. } => tree.ty(callee, *file) == Ty::Class(class),
+            _ => false,
+        })
+        .map(|(file, event)| Spot { file, span: event.span })
+        .take(8)
+        .collect()
 }
 
 /// What the framework's setting says that decides where no store is given.

@@ -29,6 +29,7 @@ mod stale_read;
 mod standing;
 mod subject;
 mod tests_of_state;
+mod ticker;
 mod transaction_held;
 mod transactions;
 mod unleased_job;

@@ -5,7 +5,7 @@ use super::candidate::Candidate;
 use super::effects::{Sureness, effect, harmless, reads, refreshes_credential};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
-use super::tests_of_state::{StateChange, StateTest, changes, is_state, tests_guarding, tests_in};
+use super::tests_of_state::{StateChange, StateTest, base, changes, is_state, tests_guarding, tests_in};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Guard, Value};
@@ -22,10 +22,26 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     let mut guards: Vec<Guarded> = vec![];
     for (index, event) in view.events() {
         let Some(sureness) = effect(view, event) else { continue };
-        for test in tests_guarding(view, event) {
+        if let Some((test, change)) = bracketed(view, &changes, index, event, sureness) {
+            let told = match handed_or_harmless(view, index, event, sureness) {
+                Some(reason) => Err(reason),
+                None => Ok(candidate(view, &test, change, event, sureness)),
+            };
+            guard_of(view, &mut guards, test).tell(view, event, told);
+            continue;
+        }
+        let tests = tests_guarding(view, event);
+        let looked_up: Vec<Place> =
+            tests.iter().filter(|test| test.absent == Some(false)).map(|test| test.place.clone()).collect();
+        // Around what fills a memo, flags and times belong to the memo.
+        let memo = !refreshes_credential(view, event) && tests.iter().any(|test| given_out(view, test));
+        for test in tests {
             let Some(change) = changed_near(view, &changes, &test) else { continue };
             let told = match sound(view, &changes, &test, index, event, sureness) {
                 Some(reason) => Err(reason),
+                // Work that is done where the entry is there looks something up; it does not ask whether it was done.
+                None if looked_up.contains(&test.place) => Err(Reason::new(Why::LooksUp)),
+                None if memo || worked_out_once(view, &changes, &test, event) => Err(Reason::new(Why::Memo)),
                 None => Ok(candidate(view, &test, change, event, sureness)),
             };
             guard_of(view, &mut guards, test).tell(view, event, told);
@@ -113,6 +129,14 @@ fn changed_near<'c>(view: &View<'_>, changes: &'c [StateChange], test: &StateTes
     (!counts_only(changes, test) && !only_reports(view, test) && !is_row(view, test, change)).then_some(change)
 }
 
+/// Why work is sound whatever guards it: a callback that nobody waits for hands on, and what is harmless twice is.
+fn handed_or_harmless(view: &View<'_>, index: u32, event: &FlatEvent, sureness: Sureness) -> Option<Reason> {
+    if sureness == Sureness::Opaque && !matches!(event.act, Act::Call { awaited: true, .. }) {
+        return Some(Reason::of(view, Why::HandedOn, event));
+    }
+    harmless(view, index, event)
+}
+
 /// Why work behind a test is sound.
 fn sound(
     view: &View<'_>,
@@ -122,10 +146,7 @@ fn sound(
     event: &FlatEvent,
     sureness: Sureness,
 ) -> Option<Reason> {
-    if sureness == Sureness::Opaque && !matches!(event.act, Act::Call { awaited: true, .. }) {
-        return Some(Reason::of(view, Why::HandedOn, event));
-    }
-    if let Some(reason) = harmless(view, index, event) {
+    if let Some(reason) = handed_or_harmless(view, index, event, sureness) {
         return Some(reason);
     }
     if test.absent == Some(false) {
@@ -133,6 +154,41 @@ fn sound(
     }
     let memo = remembers(view, changes, test, index, event) && !refreshes_credential(view, event);
     memo.then(|| Reason::new(Why::Memo))
+}
+
+/// A lock made by hand: state is asked, filled, and cleared again whatever happens, around work that the caller hands in.
+fn bracketed<'c>(
+    view: &View<'_>,
+    changes: &'c [StateChange],
+    index: u32,
+    event: &FlatEvent,
+    sureness: Sureness,
+) -> Option<(StateTest, &'c StateChange)> {
+    if event.detached || event.in_finally {
+        return None;
+    }
+    // The work itself is not known here, or it is a lambda of this function that a helper runs.
+    let handed_in = |change: &StateChange| {
+        let helper = view.event(change.event).hops.first();
+        sureness == Sureness::Opaque || helper.is_some() && helper == event.hops.first() && event.hops.len() > 1
+    };
+    changes.iter().filter(|change| !change.removes && !change.counts && change.event < index && handed_in(change)).find_map(
+        |put| {
+            let lasting = view.lasts(&put.place) && is_state(view, &put.place);
+            let cleared = changes.iter().any(|other| {
+                let clears = view.event(other.event);
+                other.removes && other.event > index && clears.in_finally && other.place.same(&put.place)
+            });
+            if !lasting || !cleared {
+                return None;
+            }
+            view.events().take_while(|(at, _)| *at < put.event).find_map(|(at, asked)| {
+                let meant = asked.meant(Meaning::Get).or_else(|| asked.meant(Meaning::Test))?;
+                let place = view.place(&meant.receiver).map(|place| base(&place)).filter(|place| place.same(&put.place))?;
+                Some((StateTest { place, event: Some(at), at: asked.at, absent: None }, put))
+            })
+        },
+    )
 }
 
 /// A counter: another rule's business.
@@ -177,7 +233,7 @@ fn remembers(view: &View<'_>, changes: &[StateChange], test: &StateTest, index: 
         || own.iter().all(|change| matches!(change.value, Value::Function(_)) || lives_here(view, &change.value))
 }
 
-/// Whether what was found is what the function returns: a memo.
+/// Whether what was found is what the function, or a function it calls, returns: a memo.
 fn given_out(view: &View<'_>, test: &StateTest) -> bool {
     let got = |part: &Value| match (part, test.event) {
         (Value::Flat(index), Some(event)) => *index == event && view.event(event).meant(crate::rules::Meaning::Get).is_some(),
@@ -187,6 +243,21 @@ fn given_out(view: &View<'_>, test: &StateTest) -> bool {
     let gives =
         |returns: &[(Value, Vec<Guard>)]| returns.iter().any(|(value, _)| value.any(&got) || passes(view, value, 0).any(&got));
     gives(&view.flat.returns) || view.events().any(|(_, event)| event.inlined && gives(&event.returns))
+}
+
+/// Whether the state is an answer that a predicate works out once and keeps.
+fn worked_out_once(view: &View<'_>, changes: &[StateChange], test: &StateTest, work: &FlatEvent) -> bool {
+    let gives_it = |value: &Value| {
+        let cell = matches!(value, Value::Member(..) | Value::Module(..));
+        cell && view.place(value).is_some_and(|place| place.same(&test.place))
+    };
+    view.decided_by(work).iter().map(|at| view.event(*at)).any(|asked| {
+        let mut own = changes.iter().filter(|change| !change.removes && change.place.same(&test.place)).peekable();
+        asked.inlined
+            && asked.returns.iter().any(|(value, _)| value.any(&gives_it))
+            && own.peek().is_some()
+            && own.all(|change| view.event(change.event).hops.contains(&asked.at))
+    })
 }
 
 /// What a value is behind calls that only hand it on.

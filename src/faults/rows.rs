@@ -22,6 +22,8 @@ pub struct RowWrite<'v> {
     pub keyed: bool,
     /// It writes what changed on loaded entities.
     pub saves: bool,
+    /// The statement is presumed from the call's name.
+    pub presumed: bool,
 }
 
 /// A read of rows.
@@ -34,11 +36,18 @@ pub struct RowRead<'v> {
     pub statement: &'v Statement,
 }
 
+impl RowRead<'_> {
+    /// Whether the statement is presumed from the call's name.
+    pub fn presumed(&self) -> bool {
+        self.event.statement().is_none()
+    }
+}
+
 /// Selects of a function.
 pub fn row_reads<'v>(view: &View<'v>) -> Vec<RowRead<'v>> {
     view.events()
         .filter_map(|(index, event)| {
-            let statement = event.statement()?;
+            let statement = event.statement().or_else(|| event.presumed_rows())?;
             (statement.op == Op::Select).then_some(RowRead { index, event, statement })
         })
         .collect()
@@ -93,6 +102,9 @@ pub fn row_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
                 if whole.op == Op::Update && whole.sets.is_empty() && whole.entity.is_some() {
                     whole.sets = dirty(view, index, whole.entity.as_ref());
                 }
+                if whole.op == Op::Insert && whole.entity.is_some() {
+                    whole.sets.extend(dirty(view, index, whole.entity.as_ref()));
+                }
                 whole
             }
             What::Meant(meant) if meant.is == Meaning::Flush => {
@@ -101,9 +113,18 @@ pub fn row_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
                 whole.sure = meant.sure;
                 whole
             }
+            What::Presumed(presumed) if !presumed.reads => {
+                let Some(rows) = &presumed.rows else { continue };
+                let mut whole = (**rows).clone();
+                if whole.entity.take().is_some() {
+                    whole.sets.extend(dirty(view, index, None));
+                }
+                whole
+            }
             _ => continue,
         };
-        writes.push(RowWrite { index, event, statement, keyed: unique_key(view, event).is_some(), saves });
+        let presumed = event.presumed_rows().is_some();
+        writes.push(RowWrite { index, event, statement, keyed: unique_key(view, event).is_some(), saves, presumed });
     }
     writes
 }
@@ -138,7 +159,11 @@ fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>) -> Vec<Column> {
     for (_, event) in view.events().take_while(|(index, _)| *index < before) {
         let Act::Write { place: Value::Member(owner, name), value, op, .. } = &event.act else { continue };
         let from = view.flat.depends(owner);
-        let loaded = from.iter().any(|index| view.event(*index).statement().is_some_and(|statement| statement.op == Op::Select));
+        let selects = |at: &u32| {
+            let event = view.event(*at);
+            event.statement().or_else(|| event.presumed_rows()).is_some_and(|statement| statement.op == Op::Select)
+        };
+        let loaded = from.iter().any(selects);
         let elsewhere =
             event.guards.iter().any(|guard| guards.iter().any(|own| own.cond == guard.cond && own.holds != guard.holds));
         if elsewhere {
@@ -233,7 +258,19 @@ pub fn arithmetic_on(view: &View<'_>, value: &Value, read: u32) -> bool {
             arithmetic |= pair.iter().any(|side| view.flat.depends(side).contains(&read));
         }
     });
-    arithmetic
+    arithmetic || computed_by_a_call(view, value, read)
+}
+
+/// Whether a call that computes, by its name, had what was read among its operands.
+fn computed_by_a_call(view: &View<'_>, value: &Value, read: u32) -> bool {
+    view.flat.depends(value).into_iter().any(|index| {
+        let Some((callee, args)) = view.event(index).call() else { return false };
+        let Value::Member(receiver, name) = callee else { return false };
+        let from_read = |value: &Value| view.flat.depends(value).contains(&read);
+        view.world.tree.book.verbs.is_arithmetic(name)
+            && view.event(index).presumed_rows().is_none()
+            && (from_read(receiver) || args.iter().any(|(_, value)| from_read(value)))
+    })
 }
 
 /// Calls `visit` on the parts of a value, also behind calls that only compute.
@@ -242,7 +279,7 @@ pub fn each_part<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Valu
     for index in view.flat.depends(value) {
         let event = view.event(index);
         let computes = matches!(&event.what, What::Nothing)
-            || matches!(&event.what, What::Meant(meant) if matches!(meant.is, Meaning::Pass | Meaning::Pure | Meaning::Least | Meaning::Greatest | Meaning::Time));
+            || matches!(&event.what, What::Meant(meant) if matches!(meant.is, Meaning::Pass | Meaning::Pure | Meaning::Calls | Meaning::Least | Meaning::Greatest | Meaning::Time));
         if computes && let Some((_, args)) = event.call() {
             args.iter().for_each(|(_, arg)| arg.walk(&mut |part| visit(part)));
             event.returns.iter().for_each(|(value, _)| value.walk(&mut |part| visit(part)));

@@ -147,6 +147,22 @@ fn constant(view: &View<'_>, value: &Value) -> bool {
     matches!(view.world.tree.settled(&passed(view, value)), Value::Text(_) | Value::Number(_) | Value::Bool(_))
 }
 
+/// A constant that stands in for a token the caller could have given and does not.
+fn constant_by_default(view: &View<'_>, value: &Value) -> bool {
+    let Value::Any(options) = passed(view, value) else { return false };
+    let left_out = |option: &Value| match option {
+        Value::Null => true,
+        Value::Member(of, name) => match &**of {
+            Value::Object(_, entries) => !entries.iter().any(|(key, _)| key == name || &**key == "..."),
+            Value::Null => true,
+            _ => false,
+        },
+        _ => false,
+    };
+    let given: Vec<&Value> = options.iter().filter(|option| !left_out(option)).collect();
+    matches!(given[..], [only] if constant(view, only)) && given.len() < options.len()
+}
+
 /// The value behind calls that only pass it on.
 fn passed(view: &View<'_>, value: &Value) -> Value {
     match value {
@@ -161,7 +177,7 @@ fn passed(view: &View<'_>, value: &Value) -> Value {
 /// Whether every thread of a copy, or every copy, writes the same token: a constant, or a module's variable made without
 /// anything random.
 fn same_for_all(view: &View<'_>, value: &Value) -> bool {
-    if constant(view, value) {
+    if constant(view, value) || constant_by_default(view, value) {
         return true;
     }
     let tree = view.world.tree;
@@ -190,7 +206,7 @@ fn random(tree: &crate::program::Tree, value: &Value, depth: u32) -> bool {
 }
 
 fn expiry(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut Judged) {
-    if taken.kv.ttl.is_some() || taken.kv.script.is_some() {
+    if taken.kv.ttl.is_some() {
         return;
     }
     let later = rest.iter().find(|other| other.kv.op == CommandKind::Expire);

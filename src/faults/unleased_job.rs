@@ -10,7 +10,7 @@ use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::Value;
 use crate::program::{Flat, FlatEvent, Flattener, Meant, Spot, What, decorator, functions_in};
-use crate::rules::{Meaning, words};
+use crate::rules::{CommandKind, Meaning, words};
 
 pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Judged) {
     decorated(view, found);
@@ -38,6 +38,7 @@ pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Jud
         }
     }
     loops(view, found);
+    super::ticker::detect(view, found);
 }
 
 /// Why no more than one copy does a job, where its registration says so.
@@ -113,12 +114,12 @@ fn vague(view: &View<'_>, event: &FlatEvent) -> bool {
 
 /// The work of a job.
 #[derive(Default)]
-struct Work<'v> {
-    all: Vec<&'v FlatEvent>,
+pub(super) struct Work<'v> {
+    pub all: Vec<&'v FlatEvent>,
     /// What nothing claims: the surest.
-    open: Option<(&'v FlatEvent, Sureness)>,
+    pub open: Option<(&'v FlatEvent, Sureness)>,
     /// Why the rest is sound.
-    reasons: Vec<Reason>,
+    pub reasons: Vec<Reason>,
     /// The loop that repeats it.
     round: Option<Spot>,
     /// The library that starts it.
@@ -127,7 +128,7 @@ struct Work<'v> {
 
 impl<'v> Work<'v> {
     /// All work of a job's body.
-    fn of(view: &View<'v>) -> Work<'v> {
+    pub fn of(view: &View<'v>) -> Work<'v> {
         Work::among(view, view.events())
     }
 
@@ -139,6 +140,8 @@ impl<'v> Work<'v> {
             work.all.push(event);
             if let Some(reason) = harmless(view, index, event) {
                 work.reasons.push(reason);
+            } else if refreshes(view, event) {
+                work.reasons.push(Reason::of(view, Why::Idempotent, event));
             } else if work.open.is_none_or(|(_, known)| sureness > known) {
                 work.open = Some((event, sureness));
             }
@@ -161,6 +164,14 @@ fn judge(view: &View<'_>, start: Spot, work: Work<'_>, subject: Subject, found: 
         }
         None => found.sound(subject, work.reasons),
     }
+}
+
+/// A key set to what does not depend on its old value: the last copy to do it leaves what the first left.
+fn refreshes(view: &View<'_>, event: &FlatEvent) -> bool {
+    event.kv().is_some_and(|kv| {
+        let from_store = || view.flat.depends(&kv.value).iter().any(|at| view.event(*at).kv().is_some());
+        kv.op == CommandKind::Set && !kv.only_new && !from_store()
+    })
 }
 
 /// Whether a setting says which copy does the job.
@@ -186,7 +197,7 @@ fn collect(value: &Value, names: &mut Vec<String>) {
     });
 }
 
-fn candidate(view: &View<'_>, start: Spot, work: &FlatEvent, what: &str, sureness: Sureness) -> Candidate {
+pub(super) fn candidate(view: &View<'_>, start: Spot, work: &FlatEvent, what: &str, sureness: Sureness) -> Candidate {
     let mut candidate = Candidate::new(
         view,
         "unleased-job",

@@ -8,8 +8,9 @@ use super::flat::{Look, Presumed, What};
 use super::meaning::{Args, Meant, meaning_on, receiver};
 use super::statement::{ColumnKind, Op, Statement, table_key};
 use super::{Ty, statements, store};
-use crate::facts::Value;
-use crate::rules::{Guess, Meaning, TypeKind};
+use crate::facts::{Act, Value};
+use crate::rules::{Meaning, TypeKind};
+use crate::syntax::CallForm;
 
 /// A call to bind.
 pub struct Site<'a> {
@@ -33,6 +34,12 @@ pub fn bind(look: &Look<'_>, site: &Site<'_>) -> What {
     let ty = tree.ty(&callee, site.file);
     if matches!(ty, Ty::Function(_) | Ty::Class(_)) {
         return What::Nothing;
+    }
+    if let Value::Member(_, name) = &callee {
+        let args: Vec<Value> = site.args.iter().filter(|(name, _)| name.is_none()).map(|(_, value)| value.clone()).collect();
+        if let Some(kv) = store::defined(look, name, &args, &tree.book.idioms) {
+            return What::Kv(Arc::new(kv));
+        }
     }
     if let Some(statement) = by_shape(look, site) {
         return What::Statement(Arc::new(statement));
@@ -144,6 +151,9 @@ pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
         statement.op = op;
     }
     apply(look, meant, &mut statement, file);
+    if statement.op == Op::Save {
+        made_new(look, &mut statement, file);
+    }
     if statement.table.is_none() {
         statement.table = table_of_ty(look, &meant.receiver_ty);
     }
@@ -154,6 +164,35 @@ pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
         statement.op = Op::Save;
     }
     statement
+}
+
+/// Saving a record that was only just made adds a row.
+fn made_new(look: &Look<'_>, statement: &mut Statement, file: u32) {
+    let Some(entity) = statement.entity.clone() else { return };
+    match &entity {
+        Value::Flat(index) => {
+            let Some(event) = look.events.get(*index as usize) else { return };
+            match (&event.what, &event.act) {
+                (What::Meant(maker), _) if maker.flag("makes") => {
+                    statement.op = Op::Insert;
+                    statement.sets.extend(maker.part("set").into_iter().flat_map(|set| assignments(look, set)));
+                    if let Some(name) = maker.part("table").and_then(|table| table_name(look, table, file)) {
+                        statement.table = Some(name);
+                    }
+                }
+                (_, Act::Call { form: CallForm::New, .. }) => {
+                    statement.op = Op::Insert;
+                    statement.sets.extend(entity_columns(look, &entity));
+                }
+                _ => {}
+            }
+        }
+        // What has no identity yet.
+        Value::Object(_, entries) if !entries.iter().any(|(key, _)| matches!(&**key, "id" | "_id" | "..." | "[]")) => {
+            statement.op = Op::Insert;
+        }
+        _ => {}
+    }
 }
 
 /// Whether a value is an object made by a class of the tree, or a list that holds one.
@@ -398,8 +437,5 @@ fn presume(look: &Look<'_>, callee: &Value, ty: &Ty, site: &Site<'_>) -> Option<
         return None;
     }
     let owner = owner_value.and_then(|of| tree.name_of(of));
-    match tree.book.verbs.guess(&name, owner.as_deref(), site.awaited)? {
-        Guess::Effect { strong } => Some(Presumed { name: name.into(), owner: owner.map(Into::into), reads: false, strong }),
-        Guess::Read => Some(Presumed { name: name.into(), owner: owner.map(Into::into), reads: true, strong: false }),
-    }
+    super::presume::presumed(look, &name, owner.as_deref(), site.args, site.awaited)
 }

@@ -237,6 +237,14 @@ fn set(look: &Look<'_>, value: &Value, found: &mut Vec<Column>, depth: u32) {
             }
         }
         Value::Result(..) | Value::Flat(_) => {
+            // What a function of the tree gave, as it says itself.
+            if let Value::Flat(index) = value
+                && let Some(event) = look.events.get(*index as usize)
+                && event.returns.iter().any(|(given, _)| matches!(given, Value::Object(..)))
+            {
+                event.returns.iter().for_each(|(given, _)| set(look, given, found, depth + 1));
+                return;
+            }
             let Some((callee, args)) = look.call(value) else { return };
             if let Value::Member(receiver, name) = &callee
                 && comparison(name) == Some(ColumnKind::Equal)

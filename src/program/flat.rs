@@ -73,14 +73,10 @@ impl What {
                 }
                 What::Meant(Arc::new(meant))
             }
-            What::Statement(statement) => {
-                let mut statement = (**statement).clone();
-                let columns = statement.sets.iter_mut().chain(&mut statement.wheres);
-                columns.for_each(|column| put(&mut column.value, new));
-                if let Some(entity) = &mut statement.entity {
-                    put(entity, new);
-                }
-                What::Statement(Arc::new(statement))
+            What::Statement(statement) => What::Statement(Arc::new(statement.map(new))),
+            What::Presumed(presumed) if presumed.rows.is_some() => {
+                let rows = presumed.rows.as_ref().map(|rows| Arc::new(rows.map(new)));
+                What::Presumed(Arc::new(Presumed { rows, ..(**presumed).clone() }))
             }
             What::Kv(kv) => {
                 let mut kv = (**kv).clone();
@@ -109,6 +105,8 @@ pub struct Presumed {
     pub reads: bool,
     /// Outside work whatever the receiver.
     pub strong: bool,
+    /// The rows it reads or changes, where its receiver and arguments show them.
+    pub rows: Option<Arc<Statement>>,
 }
 
 /// An event of a flat function.
@@ -165,6 +163,14 @@ impl FlatEvent {
     pub fn statement(&self) -> Option<&Statement> {
         match &self.what {
             What::Statement(statement) => Some(statement),
+            _ => None,
+        }
+    }
+
+    /// The statement that a call taken by its name looks like.
+    pub fn presumed_rows(&self) -> Option<&Statement> {
+        match &self.what {
+            What::Presumed(presumed) => presumed.rows.as_deref(),
             _ => None,
         }
     }

@@ -5,7 +5,8 @@ use std::collections::HashSet;
 
 use super::flat::{Flat, FlatCond, FlatEvent, What};
 use crate::facts::{Act, Guard, Value};
-use crate::rules::Meaning;
+use crate::rules::{Meaning, Verbs};
+use crate::syntax::{BinaryOp, CallForm};
 
 /// How many events of each kind are handed over.
 const BUDGET: &[(Kind, usize)] = &[
@@ -14,6 +15,7 @@ const BUDGET: &[(Kind, usize)] = &[
     (Kind::Read, 4),
     (Kind::Open, 10),
     (Kind::Write, 14),
+    (Kind::Made, 6),
     (Kind::Other, 10),
     (Kind::Time, 12),
 ];
@@ -30,6 +32,8 @@ enum Kind {
     Open,
     /// Writes to variables and fields.
     Write,
+    /// Objects made.
+    Made,
     /// Waits, fresh values, regions.
     Other,
     /// Lengths of time, what bounds them, and what is waited for without changing anything.
@@ -37,26 +41,23 @@ enum Kind {
 }
 
 /// The function as its callers see it.
-pub(in crate::program) fn hand_over(flat: Flat) -> Flat {
+pub(in crate::program) fn hand_over(flat: Flat, verbs: &Verbs) -> Flat {
     let mut left: Vec<(Kind, usize)> = BUDGET.to_vec();
-    let mut map: Vec<Value> = Vec::with_capacity(flat.events.len());
-    let mut kept: Vec<FlatEvent> = vec![];
     let given: HashSet<u32> = flat.returns.iter().flat_map(|(value, _)| value.options()).filter_map(|v| made(&flat, v)).collect();
-    for (index, event) in flat.events.into_iter().enumerate() {
-        let kind = kind(&event).or_else(|| makes(&event, given.contains(&(index as u32))).then_some(Kind::Open));
+    let mut places: Vec<Option<u32>> = Vec::with_capacity(flat.events.len());
+    let mut count = 0;
+    for (index, event) in flat.events.iter().enumerate() {
+        let kind = kind(event).or_else(|| makes(event, given.contains(&(index as u32))).then_some(Kind::Open));
         let room = kind.and_then(|kind| left.iter_mut().find(|(known, room)| *known == kind && *room > 0));
-        match room {
-            Some((_, room)) => {
-                *room -= 1;
-                map.push(Value::Flat(kept.len() as u32));
-                kept.push(event);
-            }
-            None => {
-                let residue = residue(&event, &map);
-                map.push(residue);
-            }
-        }
+        places.push(room.map(|(_, room)| {
+            *room -= 1;
+            count += 1;
+            count - 1
+        }));
     }
+    let map = Residues { events: &flat.events, places: &places, verbs, known: vec![None; places.len()] }.all();
+    let mut kept: Vec<FlatEvent> =
+        flat.events.into_iter().zip(&places).filter(|(_, place)| place.is_some()).map(|(event, _)| event).collect();
     let end = kept.len() as u32;
     let conds: Vec<FlatCond> =
         flat.conds.into_iter().map(|cond| FlatCond { value: renumbered(&cond.value, &map), at: cond.at }).collect();
@@ -70,6 +71,7 @@ pub(in crate::program) fn hand_over(flat: Flat) -> Flat {
 fn kind(event: &FlatEvent) -> Option<Kind> {
     Some(match (&event.what, &event.act) {
         (What::Meant(meant), _) => match meant.is {
+            Meaning::Pure if meant.flag("makes") => Kind::Other,
             Meaning::Time | Meaning::Clock | Meaning::Least | Meaning::Greatest => Kind::Time,
             Meaning::Pure | Meaning::Pass if ["limit", "patience"].iter().any(|part| meant.part(part).is_some()) => Kind::Time,
             Meaning::Pure | Meaning::Pass | Meaning::Build => return None,
@@ -94,6 +96,7 @@ fn kind(event: &FlatEvent) -> Option<Kind> {
                 return None;
             }
         }
+        (What::Nothing, Act::Call { callee: Value::Module(..), form: CallForm::New, .. }) => Kind::Made,
         (What::Nothing, Act::Call { callee, .. }) => {
             let open =
                 !event.inlined && callee.any(&|part| matches!(part, Value::Param(..) | Value::This(_) | Value::Captured(..)));
@@ -126,24 +129,78 @@ fn made(flat: &Flat, value: &Value) -> Option<u32> {
     None
 }
 
-/// What is left of an event that is not handed over: what its result is, or depends on.
-fn residue(event: &FlatEvent, map: &[Value]) -> Value {
-    if let What::Meant(meant) = &event.what
-        && meant.is == Meaning::Pass
-    {
-        return renumbered(meant.part("of").unwrap_or(&meant.receiver), map);
+/// What is left of events that are not handed over: what their results are, or depend on. A call's result may speak of the
+/// events of its body, which stand behind it.
+struct Residues<'f> {
+    events: &'f [FlatEvent],
+    places: &'f [Option<u32>],
+    verbs: &'f Verbs,
+    known: Vec<Option<Value>>,
+}
+
+/// Results are followed this far through events that are not handed over.
+const DEEPEST: u32 = 24;
+
+impl Residues<'_> {
+    /// The result of every event.
+    fn all(mut self) -> Vec<Value> {
+        (0..self.events.len()).map(|index| self.at(index, 0)).collect()
     }
-    match &event.returns[..] {
-        [] => {}
-        several => return Value::one_of(several.iter().map(|(value, _)| renumbered(value, map))),
+
+    fn at(&mut self, index: usize, depth: u32) -> Value {
+        if let Some(place) = self.places.get(index).copied().flatten() {
+            return Value::Flat(place);
+        }
+        if let Some(known) = self.known.get(index).cloned().flatten() {
+            return known;
+        }
+        let events = self.events;
+        let Some(event) = events.get(index).filter(|_| depth < DEEPEST) else { return Value::Unknown };
+        // A result that speaks of itself speaks of nothing.
+        self.known[index] = Some(Value::Unknown);
+        let found = self.residue(event, depth + 1);
+        self.known[index] = (depth == 0 || found != Value::Unknown).then(|| found.clone());
+        found
     }
-    let Some((callee, args)) = event.call() else { return Value::Unknown };
-    let mut parts: Vec<Value> = vec![];
-    if let Value::Member(receiver, _) = callee {
-        parts.push(renumbered(receiver, map));
+
+    fn value(&mut self, value: &Value, depth: u32) -> Value {
+        value
+            .map(&mut |part| match part {
+                Value::Flat(index) => Some(self.at(*index as usize, depth)),
+                _ => None,
+            })
+            .bounded()
     }
-    parts.extend(args.iter().take(4).map(|(_, value)| renumbered(value, map)));
-    Value::Mix(parts.into()).bounded()
+
+    fn residue(&mut self, event: &FlatEvent, depth: u32) -> Value {
+        if let What::Meant(meant) = &event.what
+            && meant.is == Meaning::Pass
+        {
+            return self.value(meant.part("of").unwrap_or(&meant.receiver), depth);
+        }
+        match &event.returns[..] {
+            [] => {}
+            several => {
+                let values: Vec<Value> = several.iter().map(|(value, _)| self.value(value, depth)).collect();
+                return Value::one_of(values);
+            }
+        }
+        let Some((callee, args)) = event.call() else { return Value::Unknown };
+        let mut parts: Vec<Value> = vec![];
+        if let Value::Member(receiver, _) = callee {
+            parts.push(self.value(receiver, depth));
+        }
+        parts.extend(args.iter().take(4).map(|(_, value)| self.value(value, depth)));
+        let computes = matches!(callee, Value::Member(_, name) if self.verbs.is_arithmetic(name));
+        match (computes, parts.len()) {
+            (true, 2..) => {
+                let last = parts.pop().unwrap_or_default();
+                let first = if parts.len() == 1 { parts.swap_remove(0) } else { Value::Mix(parts.into()) };
+                Value::Op(BinaryOp::Add, std::sync::Arc::new([first, last])).bounded()
+            }
+            _ => Value::Mix(parts.into()).bounded(),
+        }
+    }
 }
 
 fn renumbered(value: &Value, map: &[Value]) -> Value {

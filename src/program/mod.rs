@@ -14,6 +14,7 @@ mod meaning;
 mod memo;
 mod modules;
 mod place;
+mod presume;
 mod reach;
 mod schema;
 mod settings;

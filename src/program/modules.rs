@@ -80,6 +80,19 @@ impl Modules {
             return self.at(&joined, language).or_else(|| self.at(stem(&joined), language));
         }
         let rest = module.strip_prefix("@/").or_else(|| module.strip_prefix("~/")).or_else(|| module.strip_prefix("#/"));
+        // `@server/models` by a path alias of the project: a folder of that name.
+        if let (None, Some(alias)) = (rest, module.strip_prefix(['@', '~', '#'])) {
+            let mut folder = parent(from);
+            loop {
+                if let found @ Some(Ty::Module(_)) = self.at(&join(folder, stem_of_script(alias)), language) {
+                    return found;
+                }
+                if folder.is_empty() {
+                    break;
+                }
+                folder = parent(folder);
+            }
+        }
         let wanted = stem_of_script(rest.unwrap_or(module));
         let mut folder = parent(from);
         loop {

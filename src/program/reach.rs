@@ -165,9 +165,17 @@ pub fn roles(tree: &Tree) -> Vec<FileRole> {
     imports.iter().flatten().for_each(|file| imported[*file as usize] = true);
     let role = |file: u32, role: FileRole| roles[file as usize] == role;
     let files = 0..roles.len() as u32;
-    let service =
-        led_to(&imports, files.clone().filter(|file| !imported[*file as usize] && role(*file, FileRole::Service)), &roles);
-    let browser = led_to(&imports, files.filter(|file| role(*file, FileRole::Browser)), &roles);
+    let folders = browser_folders(tree, &roles);
+    let beside = |file: u32| {
+        let path = &tree.paths[file as usize];
+        role(file, FileRole::Service) && above(path).any(|folder| folders.contains(folder)) && !tree.book.reach.answers(path)
+    };
+    let service = led_to(
+        &imports,
+        files.clone().filter(|file| !imported[*file as usize] && role(*file, FileRole::Service) && !beside(*file)),
+        |file| role(file, FileRole::Browser),
+    );
+    let browser = led_to(&imports, files.filter(|file| role(*file, FileRole::Browser) || beside(*file)), |_| false);
     for (index, role) in roles.iter_mut().enumerate() {
         if *role == FileRole::Service && browser[index] && !service[index] {
             *role = FileRole::Browser;
@@ -176,16 +184,40 @@ pub fn roles(tree: &Tree) -> Vec<FileRole> {
     roles
 }
 
-/// The files that imports lead to from some files. From the service's code nothing leads on through browser code.
-fn led_to(imports: &[Vec<u32>], from: impl Iterator<Item = u32>, roles: &[FileRole]) -> Vec<bool> {
-    let mut reached = vec![false; imports.len()];
-    let mut queue: Vec<u32> = from.collect();
-    let browser = queue.first().is_some_and(|file| roles[*file as usize] == FileRole::Browser);
-    while let Some(file) = queue.pop() {
-        if std::mem::replace(&mut reached[file as usize], true) || !browser && roles[file as usize] == FileRole::Browser {
+/// How many files of browser code make a folder one of browser code, and the least part of its files.
+const BROWSER_FILES: usize = 8;
+const BROWSER_PART: f64 = 0.5;
+
+/// Folders most of whose code is the browser's by what it imports: what nothing imports there is no service of its own.
+fn browser_folders<'t>(tree: &'t Tree, roles: &[FileRole]) -> HashSet<&'t str> {
+    let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
+    for (path, role) in tree.paths.iter().zip(roles) {
+        if !matches!(role, FileRole::Browser | FileRole::Service) {
             continue;
         }
-        queue.extend(&imports[file as usize]);
+        for folder in above(path) {
+            let (browser, all) = counts.entry(folder).or_default();
+            *browser += usize::from(*role == FileRole::Browser);
+            *all += 1;
+        }
+    }
+    let most = |(browser, all): &(usize, usize)| *browser >= BROWSER_FILES && *browser as f64 >= *all as f64 * BROWSER_PART;
+    counts.into_iter().filter(|(_, count)| most(count)).map(|(folder, _)| folder).collect()
+}
+
+/// The folders a path is in.
+fn above(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(at, _)| &path[..at])
+}
+
+/// The files that imports lead to from some files, themselves included; from an end nothing leads on.
+fn led_to(imports: &[Vec<u32>], from: impl Iterator<Item = u32>, end: impl Fn(u32) -> bool) -> Vec<bool> {
+    let mut reached = vec![false; imports.len()];
+    let mut queue: Vec<u32> = from.collect();
+    while let Some(file) = queue.pop() {
+        if !std::mem::replace(&mut reached[file as usize], true) && !end(file) {
+            queue.extend(&imports[file as usize]);
+        }
     }
     reached
 }

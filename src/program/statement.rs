@@ -134,6 +134,18 @@ impl Statement {
         }
     }
 
+    /// The same statement, with the values in it replaced for which `new` gives another.
+    pub fn map(&self, new: &dyn Fn(&Value) -> Option<Value>) -> Statement {
+        let mut mapped = self.clone();
+        let columns = mapped.sets.iter_mut().chain(&mut mapped.wheres).map(|column| &mut column.value);
+        for value in columns.chain(&mut mapped.entity) {
+            if let Some(other) = new(value) {
+                *value = other;
+            }
+        }
+        mapped
+    }
+
     /// Whether it changes rows.
     pub fn writes(&self) -> bool {
         matches!(self.op, Op::Insert | Op::Update | Op::Upsert | Op::Delete | Op::Save)

@@ -79,13 +79,15 @@ pub fn command(look: &Look<'_>, meant: &Meant, args: Vec<Value>, idioms: &Idioms
     if known.op_is_script() {
         let text = part("text").or_else(|| args.first().cloned()).map(|value| look.tree.settled(&value));
         let script = text.as_ref().and_then(Value::text).and_then(|text| idioms.script(&text));
+        let rest = args.get(4..).unwrap_or_default();
+        let ends = text.as_ref().and_then(Value::text).is_none_or(|text| !endless(&text, rest));
         return Some(Kv {
             op: known.is,
             script,
             key: part("key").or_else(|| args.get(2).cloned()).unwrap_or_default(),
             value: part("value").or_else(|| args.get(3).cloned()).unwrap_or_default(),
             only_new: script == Some(ScriptKind::Acquire),
-            ttl: (script == Some(ScriptKind::Acquire)).then_some(Value::Unknown),
+            ttl: (script == Some(ScriptKind::Acquire) && ends).then_some(Value::Unknown),
             seconds: false,
             sure: meant.sure,
             library: meant.library.clone(),
@@ -102,6 +104,34 @@ pub fn command(look: &Look<'_>, meant: &Meant, args: Vec<Value>, idioms: &Idioms
         sure: meant.sure,
         library: meant.library.clone(),
     })
+}
+
+/// A command the program gave its client: the script behind it, with the key and the token it is called with.
+pub fn defined(look: &Look<'_>, name: &str, args: &[Value], idioms: &Idioms) -> Option<Kv> {
+    let (text, library) = look.tree.defined(name)?;
+    let script = idioms.script(text);
+    let ends = !endless(text, args.get(2..).unwrap_or_default());
+    Some(Kv {
+        op: CommandKind::Script,
+        script,
+        key: args.first().cloned().unwrap_or_default(),
+        value: args.get(1).cloned().unwrap_or_default(),
+        only_new: script == Some(ScriptKind::Acquire),
+        ttl: (script == Some(ScriptKind::Acquire) && ends).then_some(Value::Unknown),
+        seconds: false,
+        sure: true,
+        library: library.clone(),
+    })
+}
+
+/// Whether a script gives its key an end only for times above zero, and may be called with zero.
+fn endless(script: &str, args: &[Value]) -> bool {
+    let optional = ["> 0", ">0", "~= 0", "~=0"].iter().any(|test| script.contains(test));
+    let zero = |value: &Value| match value {
+        Value::Choose(parts) => parts[1..].contains(&Value::Number(0.0)),
+        other => other.options().iter().any(|option| **option == Value::Number(0.0)),
+    };
+    optional && args.iter().any(zero)
 }
 
 /// The arguments gathered by a builder: `cmd("SET").arg(key).arg("NX")`.

@@ -206,6 +206,8 @@ pub enum Meaning {
     Effect,
     /// A command of a key-value store. `command`, `key`, then what the command's row in `rules/redis/commands.toml` needs.
     Command,
+    /// Gives a client a command of its own, made of a script. `name`, `text`.
+    Define,
     /// Runs SQL. `text`, `values`.
     Sql,
     /// Reads rows. `table`, `where`, `lock`, `returns`.

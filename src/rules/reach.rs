@@ -28,6 +28,7 @@ pub struct ReachRules {
     cli: Vec<String>,
     browser: Vec<String>,
     browser_modules: Vec<String>,
+    server: Vec<String>,
     test_modules: Vec<String>,
     /// Words in a setting that say which copy does a job.
     pub role_words: Vec<String>,
@@ -58,6 +59,13 @@ impl ReachRules {
                 }
             })
             .unwrap_or(FileRole::Service)
+    }
+}
+
+impl ReachRules {
+    /// Whether a path says that its code answers requests, whatever stands beside it.
+    pub fn answers(&self, path: &str) -> bool {
+        self.server.iter().any(|pattern| fits(path, pattern))
     }
 }
 

@@ -20,6 +20,10 @@ pub struct Verbs {
     prolongs: HashSet<String>,
     prolongs_locks: HashSet<String>,
     locks: HashSet<String>,
+    changes: HashSet<String>,
+    keepers: HashSet<String>,
+    arithmetic: HashSet<String>,
+    tellers: HashSet<String>,
     remote: HashSet<String>,
     remote_owners: HashSet<String>,
     vague: HashSet<String>,
@@ -80,6 +84,32 @@ impl Verbs {
     pub fn prolongs(&self, name: &[String], owner: &[String]) -> bool {
         let has = |set: &HashSet<String>, of: &[String]| of.iter().any(|word| set.contains(word));
         has(&self.prolongs, name) || has(&self.prolongs_locks, name) && (has(&self.locks, name) || has(&self.locks, owner))
+    }
+
+    /// Whether a call of this name changes rows that are there, where its receiver keeps rows.
+    pub fn changes_rows(&self, name: &str) -> bool {
+        words(name).first().is_some_and(|verb| self.changes.contains(verb))
+    }
+
+    /// Whether a call of this name computes a number from its receiver and arguments, as libraries of exact numbers do.
+    pub fn is_arithmetic(&self, name: &str) -> bool {
+        self.arithmetic.contains(&name.to_lowercase())
+    }
+
+    /// Whether a receiver of this name only tells what happens: a logger, metrics. What it does is no work of its callers.
+    pub fn only_tells(&self, owner: &str) -> bool {
+        words(owner).last().is_some_and(|word| self.tellers.contains(word))
+    }
+
+    /// The table a call speaks of: the words behind its verb, else its receiver's name without the word that says it keeps rows.
+    pub fn table(&self, name: &str, owner: &str) -> Option<String> {
+        let kept = |word: &&String| !matches!(word.as_str(), "one" | "many" | "all" | "by" | "id");
+        let object: Vec<String> =
+            words(name).iter().skip(1).take_while(|word| *word != "by" && *word != "with").filter(kept).cloned().collect();
+        let own = words(owner);
+        let rows: Vec<String> =
+            own.iter().filter(|word| !self.keepers.contains(*word) && !self.clients.contains(*word)).cloned().collect();
+        [object, rows].into_iter().find(|words| !words.is_empty()).map(|words| words.concat())
     }
 
     /// Whether a name, a single verb, says that something is done but not what.

@@ -221,6 +221,7 @@ fn expr(value: &Expr) -> String {
             format!("({} ? {} : {})", expr(test), expr(then), expr(otherwise))
         }
         ExprKind::Is(value, shape) => format!("({} is {})", expr(value), self::shape(shape)),
+        ExprKind::Typed(value, said) => format!("{} as {}", expr(value), ty(said)),
         ExprKind::Propagate(value) => format!("{}?", expr(value)),
         ExprKind::Assign { target: to, value, op, if_null } => {
             let op = if *if_null { "??" } else { op.map_or("", sign) };

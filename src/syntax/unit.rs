@@ -111,6 +111,8 @@ pub struct FnFlags {
     pub is_generator: bool,
     /// A constructor (`constructor`, `__init__`).
     pub is_constructor: bool,
+    /// Reading the member of its name calls it.
+    pub is_getter: bool,
 }
 
 /// A parameter.
@@ -373,6 +375,8 @@ pub enum ExprKind {
     Is(Box<Expr>, Shape),
     /// Rust's `a?`: the value, or out of the function with the error.
     Propagate(Box<Expr>),
+    /// A call whose result the code says to be of a type: `f() as T`, `const x: T = f()`.
+    Typed(Box<Expr>, TypeRef),
     /// An assignment used as a value (`while (x = next())`, `:=`, `a ??= b`): target and value, with the compound operator
     /// (`Coalesce` is told by `op` being `None` and `if_null` true).
     Assign {

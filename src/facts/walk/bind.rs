@@ -6,7 +6,7 @@ use super::Walker;
 use crate::facts::event::{Act, ModuleName};
 use crate::facts::value::Value;
 use crate::files::Span;
-use crate::syntax::{BinaryOp, Expr, Target};
+use crate::syntax::{BinaryOp, Expr, ExprKind, Target};
 
 impl Walker<'_> {
     pub(super) fn mark_dropped(&mut self, value: &Value) {
@@ -36,8 +36,13 @@ impl Walker<'_> {
                 Some(place) => self.write(place, value, Some(op), false, span),
             },
             Target::Place(place) => {
-                let place = self.expr(place);
-                self.write(place, value, Some(op), false, span);
+                let at = self.place(place);
+                let old = match &at {
+                    Value::Member(of, name) => of.member(name),
+                    other => other.clone(),
+                };
+                self.put_member(place, Value::Op(op, Arc::new([old, value.clone()])).bounded());
+                self.write(at, value, Some(op), false, span);
             }
             other => self.bind(other, value, span, false),
         }
@@ -77,6 +82,31 @@ impl Walker<'_> {
         self.env.insert(name.into(), value);
     }
 
+    /// The place an assignment writes: the member of an object, not what it holds so far.
+    fn place(&mut self, place: &Expr) -> Value {
+        match &place.kind {
+            ExprKind::Member(of, name) => Value::Member(Arc::new(self.expr(of)), name.as_str().into()),
+            _ => self.expr(place),
+        }
+    }
+
+    /// An object literal in a local variable has the member from here on.
+    fn put_member(&mut self, place: &Expr, value: Value) {
+        let ExprKind::Member(of, member) = &place.kind else { return };
+        let ExprKind::Name(name) = &of.kind else { return };
+        if self.scopes.resolve(self.me.func, name).is_some() {
+            return;
+        }
+        let Some(Value::Object(ty, entries)) = self.env.get(name.as_str()) else { return };
+        let mut entries: Vec<(Arc<str>, Value)> = entries.to_vec();
+        match entries.iter_mut().find(|(key, _)| **key == **member) {
+            Some((_, old)) => *old = value,
+            None => entries.push((member.as_str().into(), value)),
+        }
+        let object = Value::Object(ty.clone(), entries.into()).bounded();
+        self.env.insert(name.as_str().into(), object);
+    }
+
     /// Binds a target to a value. `fresh` bindings (parameters, loop variables) are always local.
     pub(super) fn bind(&mut self, target: &Target, value: Value, span: Span, fresh: bool) {
         match target {
@@ -107,8 +137,9 @@ impl Walker<'_> {
                 }
             }
             Target::Place(place) => {
-                let place = self.expr(place);
-                self.write(place, value, None, false, span);
+                let at = self.place(place);
+                self.put_member(place, value.clone());
+                self.write(at, value, None, false, span);
             }
             Target::Fields(fields) => {
                 for (key, inner) in fields {

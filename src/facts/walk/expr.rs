@@ -138,6 +138,15 @@ impl Walker<'_> {
                 Value::Choose(Arc::new([value, first, second])).bounded()
             }
             ExprKind::Is(inner, shape) => Value::Is(Arc::new(self.expr(inner)), Arc::new(shape.clone())),
+            ExprKind::Typed(inner, said) => {
+                let value = self.expr(inner);
+                if let Some(index) = self.out.event_of(self.me, &value)
+                    && let Some(event) = self.out.events.get_mut(index as usize)
+                {
+                    event.said = Some(said.clone());
+                }
+                value
+            }
             ExprKind::Propagate(inner) => {
                 let value = self.expr(inner);
                 // A result kept in a variable leaves later than the call that made it.

@@ -327,7 +327,9 @@ impl<'a> Walker<'a> {
     fn join(&mut self, other: Env) {
         for (name, value) in other {
             match self.env.get_mut(&name) {
-                Some(mine) if *mine != value => *mine = Value::one_of([mine.clone(), value]),
+                Some(mine) if *mine != value => {
+                    *mine = grown(mine, &value).unwrap_or_else(|| Value::one_of([mine.clone(), value]));
+                }
                 Some(_) => {}
                 None => {
                     self.env.insert(name, value);
@@ -349,11 +351,31 @@ impl<'a> Walker<'a> {
             in_finally: self.in_finally,
             lives_to: 0,
             bound: None,
+            said: None,
             dropped: false,
             propagated: false,
         });
         index
     }
+}
+
+/// One object literal that got members in one branch: each member is what it was or what it became.
+fn grown(left: &Value, right: &Value) -> Option<Value> {
+    let (Value::Object(ty, first), Value::Object(same, second)) = (left, right) else { return None };
+    let (more, less) = if first.len() >= second.len() { (first, second) } else { (second, first) };
+    let has = |key: &str| less.iter().find(|(known, _)| &**known == key).map(|(_, value)| value);
+    let contained = less.iter().all(|(key, _)| more.iter().any(|(known, _)| known == key));
+    let differing = more.iter().filter(|(key, value)| has(key) != Some(value)).count();
+    (ty == same && contained && differing <= 1 + more.len() / 2).then(|| {
+        let join = |(key, value): &(Arc<str>, Value)| {
+            let value = match has(key) {
+                Some(other) if other != value => Value::one_of([other.clone(), value.clone()]),
+                _ => value.clone(),
+            };
+            (key.clone(), value)
+        };
+        Value::Object(ty.clone(), more.iter().map(join).collect())
+    })
 }
 
 fn param_span(target: &Target) -> Span {

@@ -257,8 +257,8 @@ fn needs_binding(event: &FlatEvent, act: &Act) -> bool {
                     follows || !meant.sure && meant.is != Meaning::Build
                 }
                 What::Kv(kv) => !kv.sure || kv.op == CommandKind::Script && kv.script.is_none(),
-                // What a builder's steps said is known here and nowhere else.
-                What::Statement(_) => false,
+                // What a builder's steps said is known here and nowhere else; whose rows they are, the caller may know.
+                What::Statement(_) => matches!(before, Value::Member(of, _) if matches!(**of, Value::This(_))),
             };
             open && (before != callee || args_before != args)
         }

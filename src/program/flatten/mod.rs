@@ -57,7 +57,7 @@ impl<'t> Flattener<'t> {
         if let Some(flat) = self.made.get(&function) {
             return flat;
         }
-        let flat = Arc::new(hand_over(self.written(function, stack)));
+        let flat = Arc::new(hand_over(self.written(function, stack), &self.tree.book.verbs));
         // A function without events still takes room.
         let room = flat.events.len() + 1;
         if self.kept.fetch_add(room, Ordering::Relaxed) + room > MOST_KEPT {
@@ -272,6 +272,11 @@ impl<'f, 't> Writer<'f, 't> {
         };
         let file = self.events[index as usize].origin.0.file;
         let what = bind(&Look { tree: self.tree, events: &self.events }, &Site { callee: &callee, args: &args, file, awaited });
+        let tells = matches!(what, What::Nothing | What::Presumed(_))
+            && matches!(&callee, Value::Member(of, _) if self.tree.name_of(of).is_some_and(|name| self.tree.book.verbs.only_tells(&name)));
+        if tells {
+            return;
+        }
         self.events[index as usize].what = what.clone();
         if around.hops.len() >= DEEPEST || self.events.len() >= LONGEST {
             return;
@@ -302,9 +307,13 @@ impl<'f, 't> Writer<'f, 't> {
                     }
                     Meaning::Acquire | Meaning::Transaction | Meaning::Calls => {
                         let around = inside(&[index]);
+                        // What a body is handed: each element, or the value itself.
+                        let element = meant.part("each").map(|of| Value::Element(Arc::new(of.clone())));
+                        let handed: Vec<_> =
+                            element.or_else(|| meant.part("gives").cloned()).map(|value| (None, value)).into_iter().collect();
                         match body {
                             Some(body) => {
-                                self.invoke(&body, &[], around, file, Some(index));
+                                self.invoke(&body, &handed, around, file, Some(index));
                             }
                             None if meant.is == Meaning::Calls => self.callbacks(&args, &inside(&[]), file),
                             None => {}

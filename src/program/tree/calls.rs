@@ -21,6 +21,16 @@ impl Tree {
             Act::Enter { value } => self.ty_at(value, function.file, depth + 1),
             _ => Ty::Unknown,
         };
+        // What the code says of a result that is not known otherwise.
+        let strange = match &found {
+            Ty::Unknown => true,
+            Ty::Lib { path, .. } => !self.packs(function.file).knows(path),
+            _ => false,
+        };
+        let found = match event.said.as_ref().filter(|_| strange).map(|said| self.declared_at(said, function, depth + 1)) {
+            Some(Ty::Unknown) | None => found,
+            Some(said) => said,
+        };
         if depth < DEEPEST / 2 {
             self.results.keep(key, found.clone());
         }

@@ -64,6 +64,8 @@ impl Tree {
                     found => found,
                 }
             }
+            // What made it.
+            Ty::Instance(class) if name == "constructor" => Ty::Class(*class),
             Ty::Instance(class) | Ty::Class(class) => match self.class_member(*class, of, name, depth + 1) {
                 Ty::Unknown => looks(),
                 found => found,
@@ -108,7 +110,10 @@ impl Tree {
             if abstract_ && let Some([only]) = self.implementors.get(&at).map(Vec::as_slice) {
                 return self.class_member(*only, &Ty::Instance(*only), name, depth + 1);
             }
-            return Ty::Function(method);
+            return match self.function(method).is_some_and(|function| function.flags.is_getter) {
+                true => self.returned(method, depth + 1),
+                false => Ty::Function(method),
+            };
         }
         let own = FnRef { file: at.file, func: class.parent.0 };
         if let Some(field) = class.fields.iter().find(|field| field.name == name)
@@ -124,6 +129,9 @@ impl Tree {
             if !ty.is_unknown() {
                 return self.helped(ty, of, depth + 1);
             }
+        }
+        if let Some(kept) = self.kept_later(at, name, depth) {
+            return kept;
         }
         self.base_member(at, of, name, depth)
     }
@@ -249,6 +257,27 @@ impl Tree {
             },
             _ => Ty::Unknown,
         }
+    }
+
+    /// What a declared field that begins empty is filled with by its class's own methods: the one instance of a class, a client
+    /// made when it is first asked for.
+    fn kept_later(&self, at: ClassRef, name: &str, depth: u32) -> Option<Ty> {
+        let class = self.class(at)?;
+        class.fields.iter().find(|field| field.name == name)?;
+        let own = |of: &Value| match of {
+            Value::This(_) => true,
+            Value::Module(file, known) => *file == at.file && **known == *class.name,
+            _ => false,
+        };
+        let methods = class.methods.iter().filter_map(|id| self.facts(FnRef { file: at.file, func: id.0 }));
+        methods
+            .flat_map(|method| &method.events)
+            .filter_map(|event| match &event.act {
+                Act::Write { place: Value::Member(of, field), value, op: None, .. } if **field == *name && own(of) => Some(value),
+                _ => None,
+            })
+            .map(|value| self.ty_at(value, at.file, depth + 2))
+            .find(|ty| matches!(ty, Ty::Instance(_) | Ty::Lib { .. }))
     }
 
     /// What a field is set to: its initial value, or what a constructor assigns.

@@ -1,12 +1,13 @@
 //! [`Tree`]: all files together, and what a value is in it.
 
 mod calls;
+mod defined;
 mod members;
 mod names;
 mod settled;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::memo::Memo;
 use super::modules::Modules;
@@ -37,6 +38,7 @@ pub struct Tree {
     settings: Memo<(Arc<str>, Arc<str>), Setting>,
     names: Memo<(u32, Arc<str>), Ty>,
     found: Memo<(u32, Arc<str>), Option<Ty>>,
+    defined: OnceLock<HashMap<String, (String, Arc<str>)>>,
 }
 
 impl Tree {
@@ -55,6 +57,7 @@ impl Tree {
             settings: Memo::new(),
             names: Memo::new(),
             found: Memo::new(),
+            defined: OnceLock::new(),
         };
         tree.implementors = tree.find_implementors();
         tree
@@ -152,9 +155,12 @@ impl Tree {
             Value::Module(owner, name) => self.ty_of_name(*owner, name, depth + 1),
             Value::Global(name) => self.known_path(Ty::lib(name.clone()), file),
             Value::Member(of, name) => match (self.member_at(&self.ty_at(of, file, depth + 1), name, file, depth + 1), &**of) {
-                // A method that calls its own name on its receiver means the one it overrides.
+                // A method that calls its own name on its receiver means the one it overrides, if there is any.
                 (Ty::Function(found), Value::This(caller)) if found == *caller => {
-                    self.class_of(found).map_or(Ty::Unknown, |class| self.overridden(class, name, depth + 1))
+                    let above = self.class_of(found).map_or(Ty::Unknown, |class| self.overridden(class, name, depth + 1));
+                    let has_base =
+                        self.class_of(found).and_then(|class| self.class(class)).is_some_and(|class| !class.bases.is_empty());
+                    if above.is_unknown() && !has_base { Ty::Function(found) } else { above }
                 }
                 (found, _) => found,
             },

@@ -79,6 +79,7 @@ impl Lower {
             class: Some(id),
             is_static: method.r#static,
             is_constructor,
+            is_getter: method.kind == MethodDefinitionKind::Get,
             decorators,
         };
         let function = self.function(&method.value, role);

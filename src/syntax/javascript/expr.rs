@@ -11,7 +11,7 @@ use oxc_span::GetSpan;
 use super::function::Role;
 use super::target::{key, only_name};
 use super::{Expr, ExprKind, Lower, Span, StepKind, expr, module, name, operator, span, step};
-use crate::syntax::{Arg, BinaryOp, Call, CallForm, ExitKind, Shape, Target, TemplatePart};
+use crate::syntax::{Arg, BinaryOp, Call, CallForm, ExitKind, Shape, Target, TemplatePart, TypeRef};
 
 /// Expressions and statements nested deeper than this are given up.
 const DEEPEST: u32 = 200;
@@ -96,9 +96,17 @@ impl Lower {
             }
             Expression::ChainExpression(chain) => return self.chain(&chain.expression),
             Expression::ParenthesizedExpression(inner) => return self.named(&inner.expression, hint),
-            Expression::TSAsExpression(cast) => return self.named(&cast.expression, hint),
+            Expression::TSAsExpression(cast) => {
+                let value = self.named(&cast.expression, hint);
+                let said = self.type_ref(&cast.type_annotation);
+                return typed(value, said);
+            }
             Expression::TSSatisfiesExpression(cast) => return self.named(&cast.expression, hint),
-            Expression::TSTypeAssertion(cast) => return self.named(&cast.expression, hint),
+            Expression::TSTypeAssertion(cast) => {
+                let value = self.named(&cast.expression, hint);
+                let said = self.type_ref(&cast.type_annotation);
+                return typed(value, said);
+            }
             Expression::TSNonNullExpression(cast) => return self.named(&cast.expression, hint),
             Expression::TSInstantiationExpression(cast) => return self.named(&cast.expression, hint),
             Expression::JSXElement(element) => return self.element(element),
@@ -171,7 +179,11 @@ impl Lower {
 
     fn awaited(&mut self, tree: &Expression, hint: Option<&str>) -> Expr {
         let mut value = self.named(tree, hint);
-        if let ExprKind::Call(call) = &mut value.kind {
+        let inner = match &mut value.kind {
+            ExprKind::Typed(inner, _) => &mut inner.kind,
+            other => other,
+        };
+        if let ExprKind::Call(call) = inner {
             call.awaited = true;
         }
         value
@@ -333,7 +345,6 @@ impl Lower {
                 let callee = expr(ExprKind::Member(Box::new(of), "__contains__".to_owned()), at);
                 ExprKind::Call(Box::new(Call { callee, args: vec![arg], form: CallForm::Operator, awaited: false }))
             }
-            BinaryOperator::Instanceof => ExprKind::Is(Box::new(self.expr(&tree.left)), Shape::Other),
             operator => {
                 let op = operator::binary(operator);
                 if matches!(op, BinaryOp::Equal | BinaryOp::NotEqual)
@@ -363,4 +374,16 @@ fn shape_test<'t, 'a>(left: &'t Expression<'a>, right: &'t Expression<'a>) -> Op
         }
     }
     None
+}
+
+/// A call with the type its result is said to be of; other values are what they are.
+pub(super) fn typed(value: Expr, said: Option<TypeRef>) -> Expr {
+    let says_nothing = |said: &TypeRef| matches!(said.name.as_str(), "any" | "unknown" | "never" | "object" | "const" | "");
+    match said.filter(|said| matches!(value.kind, ExprKind::Call(_)) && !says_nothing(said)) {
+        Some(said) => {
+            let at = value.span;
+            expr(ExprKind::Typed(Box::new(value), said), at)
+        }
+        None => value,
+    }
 }

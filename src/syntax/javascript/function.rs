@@ -25,6 +25,8 @@ pub(super) struct Role<'n> {
     pub is_static: bool,
     /// A constructor: its parameters may be fields.
     pub is_constructor: bool,
+    /// A getter.
+    pub is_getter: bool,
     /// What decorates it.
     pub decorators: Vec<Expr>,
 }
@@ -165,7 +167,7 @@ fn first(at: Span, token: &str) -> Span {
 }
 
 fn flags(role: &Role) -> FnFlags {
-    FnFlags { is_static: role.is_static, is_constructor: role.is_constructor, ..FnFlags::default() }
+    FnFlags { is_static: role.is_static, is_constructor: role.is_constructor, is_getter: role.is_getter, ..FnFlags::default() }
 }
 
 /// `constructor(private a: A)` begins with `this.a = a`.

@@ -7,6 +7,7 @@ use oxc_ast::ast::{
 };
 use oxc_span::GetSpan;
 
+use super::expr::typed;
 use super::function::Role;
 use super::target::only_name;
 use super::{ExprKind, Lower, Span, Step, StepKind, expr, module, name, operator, span, step};
@@ -265,7 +266,8 @@ impl Lower {
                 self.class(class, Some(name));
                 continue;
             }
-            let value = init.map(|init| self.named(init, only_name(&target)));
+            let said = self.annotation(declarator.type_annotation.as_deref());
+            let value = init.map(|init| self.named(init, only_name(&target))).map(|value| typed(value, said));
             if let Some(value) = &value {
                 self.name_at(value, span(declarator.id.span()), None);
             }

@@ -1,0 +1,40 @@
+//! What a call that no pack knows looks like, by its name: outside work, a read, and, on a repository or service of the
+//! project's own, which rows it reads or changes.
+
+use std::sync::Arc;
+
+use super::columns::assignments;
+use super::flat::{Look, Presumed};
+use super::meaning::Args;
+use super::statement::{Op, Statement, table_key};
+use crate::facts::Value;
+use crate::rules::{Guess, Verbs};
+
+/// What the call `owner.name(args)` is presumed to be.
+pub(super) fn presumed(look: &Look<'_>, name: &str, owner: Option<&str>, args: &Args, awaited: bool) -> Option<Presumed> {
+    let verbs = &look.tree.book.verbs;
+    let (reads, strong) = match verbs.guess(name, owner, awaited)? {
+        Guess::Effect { strong } => (false, strong),
+        Guess::Read => (true, false),
+    };
+    let rows = statement(look, verbs, name, owner.unwrap_or_default(), args, reads).map(Arc::new);
+    Some(Presumed { name: name.into(), owner: owner.map(Into::into), reads, strong, rows })
+}
+
+/// The rows such a call reads or changes. A change must show what it sets.
+fn statement(look: &Look<'_>, verbs: &Verbs, name: &str, owner: &str, args: &Args, reads: bool) -> Option<Statement> {
+    let mut statement = Statement::new(if reads { Op::Select } else { Op::Update });
+    statement.sure = false;
+    statement.table = verbs.table(name, owner).map(|table| table_key(&table));
+    if reads {
+        return Some(statement);
+    }
+    if !verbs.changes_rows(name) {
+        return None;
+    }
+    statement.sets = args.iter().flat_map(|(_, value)| assignments(look, value)).collect();
+    // A list filled before: what is set stands where it was filled.
+    let filled = args.iter().map(|(_, value)| value).find(|value| matches!(value, Value::List(items) if items.is_empty()));
+    statement.entity = filled.cloned();
+    (!statement.sets.is_empty() || statement.entity.is_some()).then_some(statement)
+}
