@@ -135,7 +135,7 @@ impl Site<'_> {
             match want {
                 Want::Present(present) => {
                     let there = !matches!(found, None | Some(Value::Null | Value::Bool(false)));
-                    there == *present
+                    there == *present && (there || !asked.may_hold(selector))
                 }
                 Want::Text(text) => self.is_text(found.as_ref(), text),
                 Want::OneOf(texts) => texts.iter().any(|text| self.is_text(found.as_ref(), text)),
@@ -229,6 +229,20 @@ impl Site<'_> {
             Value::Text(text) => text.eq_ignore_ascii_case(flag),
             // A bare word in an attribute.
             Value::Global(word) => **word == *flag,
+            _ => false,
+        })
+    }
+
+    /// Whether a part that is not seen may still be there: options are spread into the object from what cannot be followed.
+    fn may_hold(&self, selector: &Selector) -> bool {
+        let open = |value: &Value| match self.tree.settled(value) {
+            Value::Object(_, entries) => entries
+                .iter()
+                .any(|(key, spread)| &**key == "..." && !matches!(self.tree.settled(spread), Value::Object(..) | Value::Null)),
+            _ => false,
+        };
+        selector.options.iter().any(|pick| match pick {
+            Pick::Arg(index, keys) => !keys.is_empty() && self.positional().nth(*index).is_some_and(open),
             _ => false,
         })
     }
