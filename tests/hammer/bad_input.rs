@@ -108,6 +108,8 @@ fn a_failing_set_up_is_said() {
 fn mistakes_in_expressions_are_pointed_at() {
     let message = error(&["--url", "http://127.0.0.1/", "--expect", "succeses == 1"]);
     assert!(message.contains("there is no `succeses`") && message.contains('^'), "{message}");
-    assert!(error(&["--url", "http://127.0.0.1/", "-d", "{{frehs}}"]).contains("{{fresh}}, {{n}} and {{env.NAME}}"));
+    assert!(
+        error(&["--url", "http://127.0.0.1/", "-d", "{{frehs}}"]).contains("{{fresh}}, {{n}}, {{capture.NAME}} and {{env.NAME}}")
+    );
     assert!(error(&["--url", "http://127.0.0.1/", "--data-file", "/no/such/file"]).contains("cannot be read"));
 }
