@@ -124,7 +124,7 @@ fn hammer(servers: &[SocketAddr], requests: usize, mechanism: &str) -> anyhow::R
     let mut words = vec!["hammer".to_owned(), "-d".to_owned(), "{}".to_owned(), format!("-n{requests}")];
     words.push(format!("--release={mechanism}"));
     words.extend(servers.iter().map(|server| format!("--url=http://{server}/")));
-    lockcheck::hammer::run(&Line::try_parse_from(words)?.args, &mut std::io::sink())?;
+    lockcheck::hammer::run(&Line::try_parse_from(words)?.args, &mut std::io::sink(), &|_| {})?;
     Ok(())
 }
 

@@ -8,6 +8,8 @@ mod hammer;
 mod progress;
 mod scan;
 
+use std::env;
+use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -111,4 +113,13 @@ fn terminal_width() -> u16 {
 /// Writes a line to standard error; there is nowhere to report that this failed.
 fn note(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// Appends Markdown to the job summary where the host asks for one. The report is out by now, so a failure is only mentioned.
+fn append_summary(text: &str) {
+    let Some(path) = env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from) else { return };
+    let file = OpenOptions::new().create(true).append(true).open(&path);
+    if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
+        note(&format!("warning: cannot write the job summary to {}: {error}", path.display()));
+    }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::hammer::scenario;
 use crate::hammer::{self, cli::HammerArgs};
 
-use super::{NOTHING_FOUND, note};
+use super::{NOTHING_FOUND, append_summary, note};
 
 /// Where `--init` writes.
 const PLAN: &str = "hammer.toml";
@@ -23,7 +23,7 @@ pub fn run(args: HammerArgs) -> anyhow::Result<u8> {
     }
     let args = HammerArgs { words: env::args_os().skip(BEFORE).collect(), ..args };
     let mut out = vec![];
-    let verdict = hammer::run(&args, &mut out);
+    let verdict = hammer::run(&args, &mut out, &|summary| append_summary(summary));
     // What was seen before an error or an interruption is printed all the same.
     super::print(true, |stream| stream.write_all(&out))?;
     Ok(verdict?.exit_status())

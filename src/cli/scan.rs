@@ -1,9 +1,7 @@
 //! `lockcheck scan`: its arguments, what it prints beside the report, and when it fails.
 
-use std::env;
-use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::builder::PossibleValuesParser;
@@ -12,12 +10,12 @@ use clap::{Args, ValueEnum};
 use crate::files::{Gap, GapKind, Language};
 use crate::findings::Report;
 use crate::report::columns::printable;
-use crate::report::{self, FORMATS, Format};
+use crate::report::{self, FORMATS};
 use crate::rules::Severity;
 use crate::scan::{ScanOptions, scan};
 
 use super::progress::Spinner;
-use super::{FOUND, NOTHING_FOUND, RuleDirectories, note, print, terminal_width};
+use super::{FOUND, NOTHING_FOUND, RuleDirectories, append_summary, note, print, terminal_width};
 
 /// Gaps listed on standard error; the rest are counted.
 const MOST_GAPS: usize = 8;
@@ -107,7 +105,9 @@ pub fn run(args: &ScanArgs) -> anyhow::Result<u8> {
         None => (format.write)(&report, out),
     };
     print(format.coloured, write).context("cannot write the report")?;
-    summarise(&report, format);
+    if let Some(summary) = format.summary {
+        append_summary(&summary(&report));
+    }
     mention_gaps(&report);
     Ok(if args.fail_on.fails(report.worst()) { FOUND } else { NOTHING_FOUND })
 }
@@ -115,18 +115,6 @@ pub fn run(args: &ScanArgs) -> anyhow::Result<u8> {
 fn formats() -> PossibleValuesParser {
     let values = FORMATS.iter().map(|format| clap::builder::PossibleValue::new(format.name).help(format.about));
     PossibleValuesParser::new(values)
-}
-
-/// Appends the Markdown summary where the host asks for one. The report is out by now, so a failure is only mentioned.
-fn summarise(report: &Report, format: &Format) {
-    let (Some(summary), Some(path)) = (format.summary, env::var_os("GITHUB_STEP_SUMMARY")) else { return };
-    if let Err(error) = append(Path::new(&path), &summary(report)) {
-        note(&format!("warning: cannot write the job summary to {}: {error}", Path::new(&path).display()));
-    }
-}
-
-fn append(path: &Path, text: &str) -> std::io::Result<()> {
-    OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
 }
 
 fn mention_gaps(report: &Report) {

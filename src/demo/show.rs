@@ -182,7 +182,7 @@ fn fire(words: &[String]) -> Result<(Verdict, Seen)> {
     let matches = HammerArgs::augment_args(Command::new("hammer")).try_get_matches_from(words)?;
     let args = HammerArgs::from_arg_matches(&matches)?;
     let mut json = vec![];
-    let verdict = hammer::run(&args, &mut json)?;
+    let verdict = hammer::run(&args, &mut json, &|_| {})?;
     Ok((verdict, serde_json::from_slice(&json).context("the hammer's report is not what the demo expects")?))
 }
 

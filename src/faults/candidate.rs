@@ -9,6 +9,23 @@ use super::view::View;
 use crate::program::{FlatEvent, Spot};
 use crate::rules::Severity;
 
+/// Where alone a candidate is a fault: what of the rest of the tree it depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Only {
+    /// In what start-up leads to.
+    AtStart,
+    /// Where no request or message leads to it, each of which one copy serves.
+    UnlessOnRequest,
+    /// In a function that is entered from outside: a caller may have seen to it.
+    WhereEntered,
+    /// In a function that nobody is seen to call: it speaks of what callers give.
+    WhereUncalled,
+    /// Not in a job's body: there another rule says it.
+    OutsideJobs,
+    /// On a table whose rows carry a version.
+    Versioned(String),
+}
+
 /// A fault as a detector sees it.
 #[derive(Debug, Clone)]
 pub struct Candidate {
@@ -30,23 +47,13 @@ pub struct Candidate {
     pub trace: Vec<(Role, Spot, String)>,
     /// It stands whatever callers show: the work is not in the caller's hands.
     pub stands: bool,
-    /// It speaks of what callers give: only where no caller is seen.
-    pub uncalled: bool,
     /// Its severity, where it is not the rule's own.
     pub severity: Option<Severity>,
-    /// In a job's body another rule says it.
-    pub outside_jobs: bool,
     /// The libraries in evidence: the cure is told in the words of the first that has any. The work's comes first, because
     /// the write itself is the simplest place to decide.
     pub libraries: Vec<Arc<str>>,
-    /// It is one only where every copy does it when it starts.
-    pub at_start_only: bool,
-    /// It is one only in a function that is entered from outside.
-    pub entries_only: bool,
-    /// It is one only if rows of this table carry a version.
-    pub versioned: Option<String>,
-    /// A fault only where it starts with every copy, not with a request.
-    pub at_start: bool,
+    /// What the function alone does not show, and what must be so.
+    pub only: Option<Only>,
     /// What is at fault; none where it is the data's own read and write.
     pub subject: Option<Subject>,
 }
@@ -64,14 +71,9 @@ impl Candidate {
             distance: cause.hops.len().min(work.hops.len()),
             trace: vec![],
             stands: false,
-            uncalled: false,
             severity: None,
-            outside_jobs: false,
             libraries: work.library().into_iter().chain(cause.library()).cloned().collect(),
-            at_start_only: false,
-            entries_only: false,
-            versioned: None,
-            at_start: false,
+            only: None,
             subject: None,
         }
     }

@@ -1,7 +1,7 @@
 //! The data layer decides nothing: `lost-update`, `check-then-insert`, `check-then-act`, `unconditional-claim`,
 //! `number-from-max`.
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Only};
 use super::effects::{decided, effect, row_locked};
 use super::once::{check_then_insert, unbacked_calls};
 use super::rows::{RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, open_writes, row_reads, same_table};
@@ -235,7 +235,7 @@ fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Ca
         column.name
     );
     let mut found = candidate(view, "unconditional-claim", read, write, message, "found free here");
-    found.outside_jobs = true;
+    found.only = Some(Only::OutsideJobs);
     Some(found)
 }
 

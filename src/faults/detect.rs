@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use rayon::prelude::*;
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Only};
 use super::copies::weighed;
 use super::inventory::Item;
 use super::reason::Why;
@@ -64,27 +64,14 @@ pub fn detect(
         }),
     );
     version::confirm(world, &compared, &mut found);
-    let starts = |function: FnRef| reach.way_in(function).is_some_and(|(entry, _)| entry.kind == "startup");
-    let found = sift(found, &mut sightings, |function, candidate| {
-        if candidate.at_start_only && !starts(function) {
-            return Some(Why::NotServed);
-        }
-        (candidate.entries_only && reach.entry(function).is_none()).then_some(Why::CallersDecide)
+    let found = sift(found, &mut sightings, |function, candidate| match reach.serves(function) {
+        false => Some(Why::NotServed),
+        true => unmet(candidate.only.as_ref()?, &reach, function),
     });
     let seeded: HashSet<Spot> =
         found.iter().filter(|(_, candidate)| candidate.rule == migration::RULE).map(|(_, candidate)| candidate.work).collect();
-    let found = sift(found, &mut sightings, |function, candidate| {
-        let in_job = reach.entry(function).is_some_and(|entry| entry.kind == "job");
-        let called = reach.entry(function).is_some() || reach.callers(function).next().is_some();
-        match reach.serves(function) {
-            false => Some(Why::NotServed),
-            true if candidate.uncalled && called => Some(Why::CallersDecide),
-            true if candidate.at_start && on_request(&reach, function) => Some(Why::OnRequest),
-            true => {
-                let seeds = candidate.rule != migration::RULE && seeded.contains(&candidate.work);
-                (candidate.outside_jobs && in_job || seeds).then_some(Why::SaidElsewhere)
-            }
-        }
+    let found = sift(found, &mut sightings, |_, candidate| {
+        (candidate.rule != migration::RULE && seeded.contains(&candidate.work)).then_some(Why::SaidElsewhere)
     });
     let mut standing = Standing::of(&reach, flattener, &found);
     let found = sift(found, &mut sightings, |function, candidate| {
@@ -242,9 +229,20 @@ fn finding(
     }
 }
 
-/// Whether a function is reached from requests or messages, each of which one copy serves.
-fn on_request(reach: &Reach, function: FnRef) -> bool {
-    reach.way_in(function).is_some_and(|(entry, _)| matches!(entry.kind.as_str(), "http" | "rpc" | "consumer"))
+/// Why what a candidate depends on is not so in a function.
+fn unmet(only: &Only, reach: &Reach, function: FnRef) -> Option<Why> {
+    let led_by = |kinds: &[&str]| reach.way_in(function).is_some_and(|(entry, _)| kinds.contains(&entry.kind.as_str()));
+    let entered = reach.entry(function);
+    let (met, why) = match only {
+        Only::AtStart => (led_by(&["startup"]), Why::NotServed),
+        Only::UnlessOnRequest => (!led_by(&["http", "rpc", "consumer"]), Why::OnRequest),
+        Only::WhereEntered => (entered.is_some(), Why::CallersDecide),
+        Only::WhereUncalled => (entered.is_none() && reach.callers(function).next().is_none(), Why::CallersDecide),
+        Only::OutsideJobs => (entered.is_none_or(|entry| entry.kind != "job"), Why::SaidElsewhere),
+        // Asked of the whole tree's writes, before.
+        Only::Versioned(_) => (true, Why::SaidElsewhere),
+    };
+    (!met).then_some(why)
 }
 
 fn entry_note(kind: &str) -> &'static str {

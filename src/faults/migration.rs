@@ -1,6 +1,6 @@
 //! `unlocked-migration`: every copy changes the schema, or seeds it, when it starts, and nothing keeps them apart.
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Only};
 use super::data::judge;
 use super::effects::{by_a_claim, unique_key};
 use super::holds::{Reach, holds};
@@ -26,7 +26,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         let mut candidate = candidate(view, event, event, message);
         candidate.hop(Role::Effect, event, "the schema is changed here");
         candidate.libraries = vec![meant.library.clone()];
-        candidate.at_start_only = !starts && !meant.flag("always");
+        candidate.only = (!starts && !meant.flag("always")).then_some(Only::AtStart);
         found.push(candidate.at_most(if meant.sure { Confidence::High } else { Confidence::Medium }));
     }
     if starts || view.flat.root.func != 0 {
@@ -54,7 +54,7 @@ fn seeds(view: &View<'_>, starts: bool, found: &mut Vec<Candidate>) {
         if let (true, Some((read, sure))) = (undecided, asked) {
             let message = "every copy looks whether the rows are there when it starts, and adds them if not: copies that start together add them twice";
             let mut candidate = candidate(view, write.event, write.event, message);
-            candidate.at_start_only = !starts;
+            candidate.only = (!starts).then_some(Only::AtStart);
             candidate.hop(Role::Check, read.event, "looked for here");
             candidate.hop(Role::Effect, write.event, view.describe(write.event));
             found.push(candidate.at_most(sure));

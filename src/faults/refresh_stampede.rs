@@ -1,6 +1,6 @@
 //! `refresh-stampede`: every request that finds a credential expired refreshes it itself.
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Only};
 use super::effects::{decided, effect, refreshes_credential};
 use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::tests_guarding;
@@ -42,7 +42,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         );
         candidate.add(Role::Check, cond.at, "found expired here".to_owned());
         candidate.hop(Role::Effect, event, what);
-        candidate.outside_jobs = true;
+        candidate.only = Some(Only::OutsideJobs);
         let mut subject = Subject::at(Kind::Guard, cond.at, event.hops.len()).named("expiry");
         subject.add_work(view, event);
         candidate.subject = Some(subject);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Only};
 use super::effects::{Sureness, effect, harmless};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
@@ -156,7 +156,7 @@ fn judge(view: &View<'_>, start: Spot, work: Work<'_>, subject: Subject, found: 
         Some((event, sureness)) => {
             let mut candidate = candidate(view, start, event, &view.describe(event), sureness);
             candidate.libraries.extend(work.scheduler);
-            candidate.at_start = work.round.is_some();
+            candidate.only = work.round.is_some().then_some(Only::UnlessOnRequest);
             if let Some(round) = work.round {
                 candidate.add(Role::Check, round, "each round of this loop, in every copy".to_owned());
             }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Only};
 use super::rows::{RowWrite, row_writes};
 use super::subject::Judged;
 use super::view::{View, World};
@@ -33,7 +33,7 @@ pub(super) fn detect(view: &View<'_>, judged: &mut Judged) {
         let mut candidate = Candidate::new(view, RULE, write.event, write.event, message);
         candidate.hop(Role::Effect, write.event, view.describe(write.event));
         candidate.stands = true;
-        candidate.versioned = Some(table);
+        candidate.only = Some(Only::Versioned(table));
         found.push(candidate.at_most(if write.statement.sure { Confidence::High } else { Confidence::Medium }));
     }
 }
@@ -70,7 +70,7 @@ fn compared(write: &RowWrite<'_>) -> Option<(String, Spot)> {
 /// Leaves out writes to tables of whose rows nothing compares a version, and names what does.
 pub(super) fn confirm(world: &World<'_>, compared: &Compared, found: &mut Vec<(FnRef, Candidate)>) {
     found.retain_mut(|(_, candidate)| {
-        let Some(table) = &candidate.versioned else { return true };
+        let Some(Only::Versioned(table)) = &candidate.only else { return true };
         if let Some(at) = compared.get(table) {
             candidate.trace.insert(0, (Role::Check, *at, "another write compares the version here".to_owned()));
             return true;

@@ -1,6 +1,6 @@
 //! `lock-wrong-row`: a row lock that is never taken, is gone at once, or is on rows that do not stay.
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Only};
 use super::data::judge;
 use super::effects::{in_itself, unique_key};
 use super::holds::{Hold, holds};
@@ -40,7 +40,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         let mut candidate = Candidate::new(view, "lock-wrong-row", read.event, read.event, message.to_owned());
         candidate.hop(Role::Acquire, read.event, "meant to lock the row");
         // Whoever calls it may have opened the transaction.
-        candidate.entries_only = unseen && !given_none && !never;
+        candidate.only = (unseen && !given_none && !never).then_some(Only::WhereEntered);
         found.push(candidate.at_most(if read.statement.sure { Confidence::High } else { Confidence::Medium }));
     }
 }

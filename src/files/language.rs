@@ -42,11 +42,6 @@ impl Language {
         self == Language::Rust
     }
 
-    /// Whether a value written in a class body is only what an instance's field starts with.
-    pub fn class_values_are_defaults(self) -> bool {
-        self == Language::Python
-    }
-
     /// The language's name, as a rule pack's folder spells it.
     pub fn name(self) -> &'static str {
         LANGUAGES.iter().find(|(language, _, _)| *language == self).map_or("", |(_, name, _)| name)

@@ -51,12 +51,13 @@ use crate::rules::Catalogue;
 /// Runs the experiment that the arguments describe, or all of a plan, and writes the report to `out`.
 ///
 /// An error means that something could not be judged; its message says what to do, and holds no secrets.
-pub fn run(args: &HammerArgs, out: &mut dyn Write) -> Result<Verdict> {
+/// `summarise` is given a summary in Markdown, in the format that has one.
+pub fn run(args: &HammerArgs, out: &mut dyn Write, summarise: &dyn Fn(&str)) -> Result<Verdict> {
     let interrupt = Interrupt::listen().context("cannot listen for signals")?;
     let Some(file) = &args.plan else {
         let report = judged(args, None, &interrupt)?;
         let verdict = report.verdict;
-        publish(&[report], args, out)?;
+        publish(&[report], args, out, summarise)?;
         return Ok(verdict);
     };
     let (mut reports, mut errors) = (Vec::new(), Vec::new());
@@ -72,7 +73,7 @@ pub fn run(args: &HammerArgs, out: &mut dyn Write) -> Result<Verdict> {
     }
     let verdict = reports.iter().map(|report| report.verdict).max();
     if !reports.is_empty() {
-        publish(&reports, args, out)?;
+        publish(&reports, args, out, summarise)?;
     }
     match verdict {
         Some(verdict) if errors.is_empty() => Ok(verdict),
@@ -139,16 +140,11 @@ fn experiment(plan: &Plan, interrupt: &Interrupt) -> Result<Report> {
 }
 
 /// Writes the report where it is wanted; what was seen is written before anything can fail.
-fn publish(reports: &[Report], args: &HammerArgs, out: &mut dyn Write) -> Result<()> {
+fn publish(reports: &[Report], args: &HammerArgs, out: &mut dyn Write, summarise: &dyn Fn(&str)) -> Result<()> {
     write!(out, "{}", report::render(reports, args.format)?)?;
     out.flush()?;
-    if args.format == Format::Github
-        && let Some(file) = std::env::var_os("GITHUB_STEP_SUMMARY")
-    {
-        let append = std::fs::OpenOptions::new().create(true).append(true).open(&file);
-        let written =
-            append.and_then(|mut file| file.write_all(reports.iter().map(report::summary).collect::<String>().as_bytes()));
-        written.with_context(|| format!("the job summary {} cannot be written", std::path::Path::new(&file).display()))?;
+    if args.format == Format::Github {
+        summarise(&reports.iter().map(report::summary).collect::<String>());
     }
     if let Some(file) = &args.html {
         let page = report::html::page(reports, &Catalogue::builtin()?)?;

@@ -233,32 +233,41 @@ impl Site<'_> {
         })
     }
 
-    /// Whether a part that is not seen may still be there: options are spread into the object from what cannot be followed.
+    /// Whether a part that is not found may still be there: options are spread into the object from what cannot be followed.
     fn may_hold(&self, selector: &Selector) -> bool {
-        let open = |value: &Value| match self.tree.settled(value) {
-            Value::Object(_, entries) => entries
-                .iter()
-                .any(|(key, spread)| &**key == "..." && !matches!(self.tree.settled(spread), Value::Object(..) | Value::Null)),
-            _ => false,
-        };
         selector.options.iter().any(|pick| match pick {
-            Pick::Arg(index, keys) => !keys.is_empty() && self.positional().nth(*index).is_some_and(open),
+            Pick::Arg(index, keys) => {
+                self.positional().nth(*index).zip(keys.first()).is_some_and(|(object, key)| self.entry(object, key).is_err())
+            }
             _ => false,
         })
     }
 
     fn inside(&self, value: &Value, keys: &[String]) -> Option<Value> {
-        let mut value = value.clone();
-        for key in keys {
-            if let Value::Object(..) = self.tree.settled(&value) {
-                value = self.tree.settled(&value).entry(key)?.clone();
-            } else if matches!(value, Value::Text(_) | Value::Number(_) | Value::Null | Value::Function(_) | Value::List(_)) {
-                return None;
-            } else {
-                // Options that are not visible: the part may be there.
-                return None;
+        keys.iter().try_fold(value.clone(), |value, key| self.entry(&value, key).ok().flatten())
+    }
+
+    /// The entry of an object, its own or one of an object spread into it; an error where it may stand in what cannot be followed.
+    fn entry(&self, value: &Value, key: &str) -> Result<Option<Value>, Unseen> {
+        let settled = self.tree.settled(value);
+        let Value::Object(_, entries) = &settled else { return Ok(None) };
+        if let Some(own) = settled.entry(key) {
+            return Ok(Some(own.clone()));
+        }
+        // What is spread in later wins.
+        for (_, spread) in entries.iter().rev().filter(|(name, _)| &**name == "...") {
+            match self.tree.settled(spread) {
+                Value::Object(..) => match self.entry(spread, key) {
+                    Ok(None) => {}
+                    found => return found,
+                },
+                Value::Null => {}
+                _ => return Err(Unseen),
             }
         }
-        Some(value)
+        Ok(None)
     }
 }
+
+/// A part of an object cannot be seen.
+struct Unseen;

@@ -27,7 +27,7 @@ struct Line {
 fn hammer(words: &[&str]) -> anyhow::Result<(Verdict, Value)> {
     let line = Line::try_parse_from(["hammer", "--format", "json"].iter().chain(words))?;
     let mut report = Vec::new();
-    let verdict = run(&line.args, &mut report)?;
+    let verdict = run(&line.args, &mut report, &|_| {})?;
     Ok((verdict, serde_json::from_slice(&report)?))
 }
 

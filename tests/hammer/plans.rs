@@ -23,7 +23,7 @@ fn said(words: Vec<OsString>) -> (anyhow::Result<Verdict>, String) {
     let mut args = Line::try_parse_from([OsString::from("hammer")].iter().chain(&words)).unwrap().args;
     args.words = words;
     let mut out = Vec::new();
-    let verdict = run(&args, &mut out);
+    let verdict = run(&args, &mut out, &|_| {});
     (verdict, String::from_utf8(out).unwrap())
 }
 

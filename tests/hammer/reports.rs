@@ -16,7 +16,7 @@ fn printed(copies: &Copies, more: &[&str]) -> (Verdict, String) {
     let words = ["hammer", "-d", r#"{"code":"{{fresh}}"}"#, "-n", "24"];
     let words = words.into_iter().chain(urls.iter().map(String::as_str)).chain(more.iter().copied());
     let mut out = Vec::new();
-    let verdict = run(&Line::try_parse_from(words).unwrap().args, &mut out).unwrap();
+    let verdict = run(&Line::try_parse_from(words).unwrap().args, &mut out, &|_| {}).unwrap();
     (verdict, String::from_utf8(out).unwrap())
 }
 
@@ -42,11 +42,30 @@ fn github_gets_one_annotation_on_one_line() {
 }
 
 #[test]
+fn github_gets_a_table_for_the_job_summary_and_other_formats_none() {
+    let copies = copies(Guard::UniqueKey, 2);
+    let url = format!("{}/redeem", copies.urls[0]);
+    let summary = |format: &str| {
+        let words = ["hammer", "-d", r#"{"code":"{{fresh}}"}"#, "--rounds", "1", "--url", &url, "--format", format];
+        let seen = std::cell::RefCell::new(String::new());
+        let tell = |text: &str| seen.borrow_mut().push_str(text);
+        run(&Line::try_parse_from(words).unwrap().args, &mut Vec::new(), &tell).unwrap();
+        seen.into_inner()
+    };
+    let table = summary("github");
+    assert!(
+        table.starts_with("## lockcheck hammer: held\n") && table.contains("| C3 | all at once on one copy | 1 | 50 | 1 |"),
+        "{table}"
+    );
+    assert_eq!(summary("text"), "");
+}
+
+#[test]
 fn a_page_that_cannot_be_written_is_an_error() {
     let copies = copies(Guard::UniqueKey, 2);
     let url = format!("{}/redeem", copies.urls[0]);
     let words = ["hammer", "-d", r#"{"code":"{{fresh}}"}"#, "--rounds", "1", "--html", "/nowhere/page.html", "--url", &url];
-    let error = run(&Line::try_parse_from(words).unwrap().args, &mut Vec::new()).unwrap_err();
+    let error = run(&Line::try_parse_from(words).unwrap().args, &mut Vec::new(), &|_| {}).unwrap_err();
     assert!(format!("{error:#}").contains("--html /nowhere/page.html"), "{error:#}");
 }
 

@@ -3,7 +3,7 @@
 use super::round::Round;
 use super::{Lease, shown};
 use crate::facts::Value;
-use crate::faults::candidate::Candidate;
+use crate::faults::candidate::{Candidate, Only};
 use crate::faults::subject::Judged;
 use crate::faults::view::View;
 use crate::faults::{Confidence, Role};
@@ -23,7 +23,7 @@ pub(super) fn detect(view: &View<'_>, lease: &Lease<'_>, found: &mut Judged) {
     let mut candidate = Candidate::new(view, "lock-coarse-key", lease.event, work, message);
     candidate.hop(Role::Acquire, lease.event, "one key for all");
     candidate.hop(Role::Effect, work, "about the entity that the request names");
-    candidate.outside_jobs = true;
+    candidate.only = Some(Only::OutsideJobs);
     found.push(candidate.at_most(lease.confidence()).at_most(Confidence::Medium));
 }
 

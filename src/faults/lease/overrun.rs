@@ -4,7 +4,7 @@ use super::cost::{Cost, around, cost, rounds};
 use super::round::Round;
 use super::{Lease, shown};
 use crate::facts::Value;
-use crate::faults::candidate::Candidate;
+use crate::faults::candidate::{Candidate, Only};
 use crate::faults::effects::{Sureness, effect};
 use crate::faults::subject::Judged;
 use crate::faults::view::View;
@@ -38,7 +38,7 @@ pub(super) fn detect(view: &View<'_>, lease: &Lease<'_>, found: &mut Judged) -> 
     candidate.hop(Role::Acquire, lease.event, "taken here, and never prolonged");
     candidate.hop(Role::Effect, reason.work.1, format!("{}, while it is held", view.describe(reason.work.1)));
     candidate.stands = true;
-    candidate.uncalled = reason.uncalled;
+    candidate.only = reason.uncalled.then_some(Only::WhereUncalled);
     found.push(candidate.at_most(lease.confidence()).at_most(reason.confidence));
     !reason.uncalled
 }
