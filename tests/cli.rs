@@ -276,3 +276,26 @@ fn copies_are_counted_from_one() {
     let files = tree(&[("a.py", b"x = 1\n")]);
     assert_eq!(scanned(files.path(), &["--copies", "3"]).0["stats"]["copies"], 3);
 }
+
+#[test]
+fn a_plan_to_begin_with_is_written_once_and_can_be_read() {
+    let directory = tree(&[]);
+    let output = run(directory.path(), &["hammer", "--init", "stock"]);
+    assert_eq!((status(&output), stdout(&output)), (0, String::new()));
+    assert!(stderr(&output).contains("--plan hammer.toml"), "{}", stderr(&output));
+    let written = fs::read_to_string(directory.path().join("hammer.toml")).unwrap();
+    let again = run(directory.path(), &["hammer", "--init", "coupon"]);
+    assert_eq!(status(&again), 2);
+    assert!(stderr(&again).contains("is it there already?"), "{}", stderr(&again));
+    assert_eq!(fs::read_to_string(directory.path().join("hammer.toml")).unwrap(), written, "nothing is lost");
+    let unknown = run(directory.path(), &["hammer", "--plan", "hammer.toml", "--only", "coupon"]);
+    assert_eq!(status(&unknown), 2);
+    assert!(stderr(&unknown).contains("the plan has stock"), "{}", stderr(&unknown));
+}
+
+#[test]
+fn a_hammer_without_copies_says_how_to_name_them() {
+    let output = run(tree(&[]).path(), &["hammer"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("--url, or start them with --run"), "{}", stderr(&output));
+}
