@@ -124,6 +124,29 @@ fn deep_nesting_does_not_stop_a_scan() {
 }
 
 #[test]
+fn a_name_bound_to_a_part_of_itself_does_not_stop_a_scan() {
+    let source = b"pub async fn outgoing(data: Activity, context: &Data) {
+    Box::pin(async {
+        match data {
+            Ban { data, } => send_ban(data, context).await,
+            Other { person } => send_other(person, context).await,
+        }
+    })
+    .await
+}
+
+pub async fn run(context: &Data) {
+    while let Some(data) = Channel::retrieve().await {
+        outgoing(data, &context).await;
+    }
+}
+";
+    let tree = tree(&[("src/lib.rs", source)]);
+    let (report, output) = scanned(tree.path(), &["."]);
+    assert_eq!((status(&output), gaps(&report).len()), (0, 0));
+}
+
+#[test]
 fn a_minified_bundle_is_a_gap() {
     let bundle = "!function(){var a=1;a+=1}();".repeat(200_000);
     assert!(bundle.len() > 5_000_000);

@@ -11,14 +11,20 @@ const FURTHEST_HANDED_ON: u32 = 4;
 impl Tree {
     /// The value behind a name, where it never changes: constants, options, templates of other files.
     pub fn settled(&self, value: &Value) -> Value {
+        self.settled_within(value, &mut { DEEPEST })
+    }
+
+    /// Like `settled`, in so many steps at most: a name can be written in terms of itself.
+    fn settled_within(&self, value: &Value, steps: &mut u32) -> Value {
         let mut value = value.clone();
-        for _ in 0..DEEPEST {
+        while let Some(left) = steps.checked_sub(1) {
+            *steps = left;
             let next = match &value {
                 Value::Module(file, name) => self.module_value(*file, name),
                 Value::Captured(function, name) => self.facts(*function).and_then(|facts| facts.locals.get(name).cloned()),
                 Value::Member(of, name) => match &**of {
                     Value::This(function) => self.class_of(*function).and_then(|class| self.constant_field(class, name)),
-                    inner => match self.settled_once(inner) {
+                    inner => match self.settled_object(inner, steps) {
                         Some(Value::Object(ty, entries)) => Value::Object(ty, entries).entry(name).cloned(),
                         _ => match self.ty(inner, owner_file(inner)) {
                             Ty::Module(file) => self.module_value(file, name),
@@ -37,10 +43,11 @@ impl Tree {
         value
     }
 
-    pub(super) fn settled_once(&self, value: &Value) -> Option<Value> {
+    /// What a value's member is looked up in.
+    fn settled_object(&self, value: &Value, steps: &mut u32) -> Option<Value> {
         match value {
             Value::Object(..) => Some(value.clone()),
-            Value::Module(..) | Value::Captured(..) => Some(self.settled(value)),
+            Value::Module(..) | Value::Captured(..) => Some(self.settled_within(value, steps)),
             _ => None,
         }
     }
