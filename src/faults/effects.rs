@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::once::unbacked;
+use super::own_row::own_row;
 use super::reason::{Reason, Why};
 use super::view::View;
 use crate::facts::{Act, FnRef, Value};
@@ -72,9 +73,10 @@ pub fn reads(event: &FlatEvent) -> bool {
     }
 }
 
-/// Why an effect needs no decision of one process: something all copies see decides, or doing it twice does no harm.
+/// Why an effect needs no decision of one process: something all copies see decides, doing it twice does no harm, or no other
+/// copy does the same.
 pub fn harmless(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
-    decided(view, index, event).or_else(|| idempotent(view, event))
+    decided(view, index, event).or_else(|| idempotent(view, event)).or_else(|| own_row(view, event))
 }
 
 /// Why doing it twice does no more than doing it once.

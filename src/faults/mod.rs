@@ -16,6 +16,7 @@ mod limiter;
 mod lock_map;
 mod migration;
 mod once;
+mod own_row;
 mod process_counter;
 mod process_guard;
 mod process_lock;

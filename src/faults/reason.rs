@@ -39,6 +39,8 @@ pub enum Why {
     IdempotencyKey,
     /// Twice does no more than once.
     Idempotent,
+    /// The row or key is this copy's own.
+    OwnRow,
     /// The store is shared by all copies.
     SharedStore,
     /// It stands in for a shared one that is down.
@@ -98,6 +100,7 @@ impl Why {
             Why::SharedLock => "shared-lock",
             Why::IdempotencyKey => "idempotency-key",
             Why::Idempotent => "idempotent",
+            Why::OwnRow => "own-row",
             Why::SharedStore => "shared-store",
             Why::Fallback => "fallback",
             Why::LibraryClaims => "library-claims",
@@ -136,6 +139,7 @@ impl Why {
             Why::SharedLock => "a lock that all copies share is held",
             Why::IdempotencyKey => "the other side tells repeats by a key",
             Why::Idempotent => "twice does no more than once",
+            Why::OwnRow => "the row or key is this copy's own",
             Why::SharedStore => "it counts in a store that all copies share",
             Why::Fallback => "it stands in while the shared store is down",
             Why::LibraryClaims => "the library claims each run for one copy",

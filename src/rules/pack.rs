@@ -265,6 +265,8 @@ pub enum Meaning {
     Pass,
     /// A value nobody else has (uuid, random bytes).
     Fresh,
+    /// What tells this copy from others: its host's name, its process's number.
+    Identity,
     /// Nothing the detectors care for.
     Pure,
     /// Calls its argument now. `body`.

@@ -16,6 +16,8 @@ pub struct SettingRules {
     cluster: Vec<String>,
     /// Patterns of files of variables; the later word counts.
     pub environment: Vec<String>,
+    /// Names of variables, and of members of the process, that tell one copy from another.
+    identity: Vec<String>,
     /// Words in the name of a settings file that users are not served with.
     pub aside: Vec<String>,
     /// Words in the name of the one they are.
@@ -55,6 +57,11 @@ impl SettingRules {
     pub fn speaks_in(&self, text: &str) -> bool {
         let names = self.settings.iter().flat_map(|row| [&row.key].into_iter().chain(&row.also).chain(&row.beside));
         names.into_iter().any(|name| text.contains(name.as_str()))
+    }
+
+    /// Whether a variable of the environment, or a member of the process, tells one copy from another.
+    pub fn tells_copy(&self, name: &str) -> bool {
+        self.identity.iter().any(|known| known == name)
     }
 
     /// How far a store reaches, by its name or address.

@@ -1,0 +1,59 @@
+//! Rows and keys of this copy alone: what is kept under its host's name or its process's number no other copy writes.
+
+use super::effects::reads;
+use super::reason::{Reason, Why};
+use super::view::View;
+use crate::facts::{Act, Value};
+use crate::program::{FlatEvent, Look, Op, Statement, What, tells_copy};
+use crate::rules::Meaning;
+
+/// Why no other copy does the same: the row or key is this copy's own, as a heartbeat's is.
+pub(super) fn own_row(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
+    let own = match &event.what {
+        What::Statement(statement) => own_statement(view, statement),
+        What::Kv(kv) => own(view, &kv.key),
+        What::Meant(meant) if meant.is == Meaning::Effect && meant.text("kind").as_deref() == Some("database") => {
+            own_record(view, handed(view, event))
+        }
+        What::Presumed(presumed) => {
+            !presumed.reads && view.world.tree.book.verbs.changes_rows(&presumed.name) && own_record(view, handed(view, event))
+        }
+        _ => false,
+    };
+    own.then(|| Reason::of(view, Why::OwnRow, event))
+}
+
+fn own_statement(view: &View<'_>, statement: &Statement) -> bool {
+    let found = statement.wheres.iter().map(|column| &column.value).chain(&statement.entity).any(|value| own(view, value));
+    let adds = matches!(statement.op, Op::Insert | Op::Upsert | Op::Save);
+    found || adds && own_record(view, statement.sets.iter().map(|column| &column.value).chain(&statement.entity).collect())
+}
+
+/// Whether a new record speaks of this copy and of nothing that was read: one made for each of the rows there are is shared work,
+/// whoever signs it.
+fn own_record(view: &View<'_>, values: Vec<&Value>) -> bool {
+    let foreign = |value: &Value| {
+        view.flat.depends(value).iter().map(|at| view.event(*at)).any(|event| reads(event) && own_row(view, event).is_none())
+    };
+    values.iter().any(|value| own(view, value)) && !values.iter().any(|value| foreign(value))
+}
+
+/// What a call is handed, what it is called on, and what was put into that before.
+fn handed<'v>(view: &View<'v>, event: &'v FlatEvent) -> Vec<&'v Value> {
+    let Some((callee, args)) = event.call() else { return vec![] };
+    let mut values: Vec<&Value> = args.iter().map(|(_, value)| value).collect();
+    let Value::Member(on, _) = callee else { return values };
+    values.push(on);
+    let put = view.events().take_while(|(_, earlier)| earlier.at != event.at).filter_map(|(_, earlier)| match &earlier.act {
+        Act::Write { place: Value::Member(of, _) | Value::Index(of, _), value, .. } if of.any(&|part| part == &**on) => {
+            Some(value)
+        }
+        _ => None,
+    });
+    values.extend(put);
+    values
+}
+
+fn own(view: &View<'_>, value: &Value) -> bool {
+    tells_copy(&Look { tree: view.world.tree, events: &view.flat.events }, view.world.instances, value)
+}
