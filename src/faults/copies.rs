@@ -59,6 +59,7 @@ mod tests {
             message: String::new(),
             at: Place { path: "a.py".into(), line: 1, end_line: 1, column: 1, end_column: 1 },
             trace: vec![],
+            endpoint: None,
             help: String::new(),
             fingerprint: String::new(),
         }

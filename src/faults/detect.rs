@@ -12,14 +12,14 @@ use super::sightings::{Asked, Sightings};
 use super::standing::Standing;
 use super::subject::Judged;
 use super::view::{View, World};
-use super::{Finding, Hop, Place, Role};
+use super::{Endpoint, Finding, Hop, Place, Role};
 use super::{
     data, early_release, host_lock, lease, limiter, lock_map, migration, process_counter, process_guard, process_lock,
     refresh_stampede, shared_lock, stale_read, transaction_held, unleased_job, version, wrong_row,
 };
 use crate::facts::{Act, FnRef};
 use crate::files::Source;
-use crate::program::{Copies, Flat, FlatEvent, Flattener, Links, Reach, Spot, What, links, roles};
+use crate::program::{Copies, Flat, FlatEvent, Flattener, Links, Reach, Spot, What, body_fields, links, roles};
 use crate::rules::{Catalogue, FileRole};
 
 /// What the detectors say of a tree.
@@ -201,11 +201,17 @@ fn finding(
 ) -> Finding {
     let place = |spot: Spot| place(sources, spot);
     let mut trace: Vec<Hop> = vec![];
+    let mut endpoint = None;
     if let Some((entry, way)) = reach.way_in(function)
         && !candidate.trace.iter().any(|(role, _, _)| *role == Role::Entry)
     {
         trace.push(Hop { at: place(entry.at), role: Role::Entry, note: entry_note(&entry.kind).to_owned() });
         trace.extend(way.into_iter().map(|spot| Hop { at: place(spot), role: Role::Call, note: "calls on".to_owned() }));
+        endpoint = (entry.kind == "http").then(|| Endpoint {
+            method: entry.route.method.clone(),
+            path: entry.route.path.clone(),
+            fields: body_fields(world.tree, entry.handler),
+        });
     }
     trace.extend(candidate.trace.iter().map(|(role, spot, note)| Hop { at: place(*spot), role: *role, note: note.clone() }));
     let rule = catalogue.get(candidate.rule);
@@ -224,6 +230,7 @@ fn finding(
         message: candidate.message.clone(),
         at: place(candidate.primary),
         trace,
+        endpoint,
         help,
         fingerprint: String::new(),
     }

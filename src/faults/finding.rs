@@ -91,6 +91,17 @@ pub struct Hop {
     pub note: String,
 }
 
+/// The request by which a fault is reached.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Endpoint {
+    /// The method, in capitals.
+    pub method: Option<String>,
+    /// The path as it is registered; what a router is mounted below is not in it.
+    pub path: Option<String>,
+    /// Fields of the body that its handler reads or declares.
+    pub fields: Vec<String>,
+}
+
 /// One fault in one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
@@ -106,6 +117,8 @@ pub struct Finding {
     pub at: Place,
     /// The chain of evidence, in the order a reader follows it.
     pub trace: Vec<Hop>,
+    /// The request that leads there, where one does.
+    pub endpoint: Option<Endpoint>,
     /// The cure, in one sentence.
     pub help: String,
     /// Names the finding across changes that only move lines (filled in by `findings`).

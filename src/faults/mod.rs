@@ -39,7 +39,7 @@ mod view;
 mod wrong_row;
 
 pub use detect::{Detected, detect};
-pub use finding::{Confidence, Finding, Hop, Place, Role};
+pub use finding::{Confidence, Endpoint, Finding, Hop, Place, Role};
 pub use inventory::{Because, Fault, Item, Running, Use, Verdict};
 pub use reason::Why;
 pub use subject::Kind;

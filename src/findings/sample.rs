@@ -12,6 +12,7 @@ pub fn finding(rule: &str, path: &str, line: u32) -> Finding {
         message: "two copies do it twice".to_string(),
         at: Place { path: path.to_string(), line, end_line: line, column: 1, end_column: 5 },
         trace: Vec::new(),
+        endpoint: None,
         help: "let the write decide".to_string(),
         fingerprint: String::new(),
     }

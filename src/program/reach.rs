@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::flat::What;
+use super::route::{Route, chained};
 use super::{Flat, Spot, Tree, Ty, decorator};
 use crate::facts::{Act, FnRef, Value};
 use crate::rules::{FileRole, Meaning};
@@ -14,6 +15,10 @@ pub struct Entry {
     pub kind: String,
     /// Where it is registered.
     pub at: Spot,
+    /// What request it is, of `http`.
+    pub route: Route,
+    /// The function that is entered.
+    pub handler: FnRef,
 }
 
 /// Callers and entries of every function.
@@ -41,9 +46,12 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
             Meaning::Job => "job".to_owned(),
             _ => continue,
         };
-        links.entries.push((function, Entry { kind, at: Spot { file: function.file, span: *span } }));
+        let entry = Entry { kind, at: Spot { file: function.file, span: *span }, route: Route::of(&meant), handler: function };
+        links.entries.push((function, entry));
     }
-    for event in flat.events.iter().filter(|event| event.hops.is_empty()) {
+    // By the event that registers them.
+    let mut registered: Vec<(u32, usize)> = vec![];
+    for (index, event) in flat.events.iter().enumerate().filter(|(_, event)| event.hops.is_empty()) {
         let Act::Call { callee, args, .. } = &event.act else { continue };
         if let What::Meant(meant) = &event.what
             && matches!(meant.is, Meaning::Entry | Meaning::Job)
@@ -52,7 +60,16 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
             let kind = if job { "job".to_owned() } else { meant.text("kind").unwrap_or_else(|| "http".to_owned()) };
             let handlers = meant.part(if job { "body" } else { "handler" });
             for handler in handlers.into_iter().flat_map(|value| functions_in(tree, &flat.plain(value), function.file)) {
-                links.entries.push((handler, Entry { kind: kind.clone(), at: event.at }));
+                registered.push((index as u32, links.entries.len()));
+                links.entries.push((handler, Entry { kind: kind.clone(), at: event.at, route: Route::of(meant), handler }));
+            }
+            // A path may be given to what was registered before.
+            if let Some(of) = meant.part("of").filter(|_| !job) {
+                let events = chained(flat, of);
+                for (_, entry) in registered.iter().filter(|(event, _)| events.contains(event)) {
+                    let route = &mut links.entries[*entry].1.route;
+                    *route = std::mem::take(route).or(&Route { method: None, ..Route::of(meant) });
+                }
             }
             continue;
         }
@@ -74,7 +91,11 @@ impl Reach {
         let mut reach = Reach { roles: roles(tree), entries: HashMap::new(), callers: HashMap::new() };
         for (function, links) in links {
             for (handler, entry) in links.entries {
-                reach.entries.entry(handler).or_insert(entry);
+                // Decorators and tables of routes may each say a part.
+                match reach.entries.get_mut(&handler) {
+                    Some(known) => known.route = std::mem::take(&mut known.route).or(&entry.route),
+                    None => _ = reach.entries.insert(handler, entry),
+                }
             }
             for (target, at) in links.calls {
                 reach.callers.entry(target).or_default().push((function, at));

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::faults::{Confidence, Finding, Hop, Role};
+use crate::faults::{Confidence, Endpoint, Finding, Hop, Role};
 use crate::files::Gap;
 use crate::findings::Report;
 use crate::rules::Severity;
@@ -44,6 +44,7 @@ struct JsonFinding<'r> {
     column: u32,
     end_column: u32,
     trace: Vec<JsonHop<'r>>,
+    endpoint: Option<&'r Endpoint>,
     help: &'r str,
     fingerprint: &'r str,
 }
@@ -86,6 +87,7 @@ impl<'r> JsonFinding<'r> {
             column: finding.at.column,
             end_column: finding.at.end_column,
             trace: finding.trace.iter().map(JsonHop::of).collect(),
+            endpoint: finding.endpoint.as_ref(),
             help: &finding.help,
             fingerprint: &finding.fingerprint,
         }

@@ -34,6 +34,10 @@ pub struct ReachRules {
     pub role_words: Vec<String>,
     /// Words in a setting or argument that say whether a copy changes the schema.
     pub setting_words: Vec<String>,
+    /// Names by which handlers call the request.
+    pub request_words: Vec<String>,
+    /// What a request's body is read by.
+    pub body_words: Vec<String>,
 }
 
 impl ReachRules {
