@@ -11,6 +11,7 @@ pub mod files;
 pub mod findings;
 pub mod hammer;
 pub mod program;
+pub mod prove;
 pub mod report;
 pub mod rules;
 pub mod scan;

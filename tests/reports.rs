@@ -4,7 +4,7 @@
 
 use std::str::from_utf8;
 
-use lockcheck::faults::{Confidence, Finding, Hop, Place, Role};
+use lockcheck::faults::{Confidence, Endpoint, Finding, Hop, Place, Role};
 use lockcheck::files::{Gap, GapKind};
 use lockcheck::findings::{Excerpts, Report, Stats};
 use lockcheck::report::{self, FORMATS};
@@ -53,6 +53,7 @@ fn sample() -> Report {
                 hop(place("app/core.py", 25, (15, 43)), Role::Effect, "update of orders"),
                 hop(place("deploy/api.yaml", 9, (3, 14)), Role::Copies, "3 copies"),
             ],
+            endpoint: Some(Endpoint { method: Some("POST".into()), path: Some("/pay".into()), fields: vec!["order_id".into()] }),
             help: "put the condition into the UPDATE and use the row count".into(),
             fingerprint: "0123456789abcdef0123456789abcdef".into(),
         },
@@ -63,6 +64,7 @@ fn sample() -> Report {
             message: "100% of copies see their own set\n::error::not a command".into(),
             at: place("web/a, b:1%.ts", 3, (15, 27)),
             trace: vec![],
+            endpoint: None,
             help: "insert the key under a unique key".into(),
             fingerprint: "fedcba9876543210fedcba9876543210".into(),
         },
@@ -73,6 +75,7 @@ fn sample() -> Report {
             message: "one key for all".into(),
             at: Place { end_line: 12, ..place("src/long.rs", 1, (5, 3)) },
             trace: long,
+            endpoint: None,
             help: "put the id into the key".into(),
             fingerprint: "00000000000000000000000000000000".into(),
         },

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 
 use crate::files::{Gap, GapKind, Language};
 use crate::findings::Report;
+use crate::prove::write_plan;
 use crate::report::columns::printable;
 use crate::report::{self, FORMATS};
 use crate::rules::Severity;
@@ -31,6 +32,9 @@ pub struct ScanArgs {
     /// List every lock, guard, counter, limiter, job and shared lock instead, with what it guards and why it is sound or not
     #[arg(long)]
     inventory: bool,
+    /// Also write a plan for lockcheck hammer, with a scenario for each request that a finding reaches
+    #[arg(long, value_name = "FILE", conflicts_with = "inventory")]
+    plan: Option<PathBuf>,
     #[command(flatten)]
     rules: RuleDirectories,
     /// Report only these rules; may be given several times, or several with commas between
@@ -109,6 +113,17 @@ pub fn run(args: &ScanArgs) -> anyhow::Result<u8> {
         append_summary(&summary(&report));
     }
     mention_gaps(&report);
+    if let Some(file) = &args.plan {
+        let written = write_plan(&report, file)?;
+        note(&format!(
+            "{} is written: {} scenarios for {} of {} findings; look through it, then run lockcheck hammer --plan {}",
+            file.display(),
+            written.scenarios,
+            written.reached,
+            report.findings.len(),
+            file.display()
+        ));
+    }
     Ok(if args.fail_on.fails(report.worst()) { FOUND } else { NOTHING_FOUND })
 }
 

@@ -25,6 +25,13 @@ pub struct HammerArgs {
     #[arg(long, value_name = "KIND", value_enum, exclusive = true)]
     pub init: Option<Kind>,
 
+    /// Say which of these findings the experiments confirm or refute; the file is what lockcheck scan --format json wrote
+    #[arg(long, value_name = "FILE")]
+    pub findings: Option<PathBuf>,
+    /// In a plan: the fingerprint of a finding that the scenario is about; repeat for more
+    #[arg(long, value_name = "FINGERPRINT")]
+    pub proves: Vec<String>,
+
     /// A copy of the service, by the URL of the request; repeat for each copy
     #[arg(long, value_name = "URL", conflicts_with = "run")]
     pub url: Vec<String>,
@@ -92,11 +99,16 @@ pub struct HammerArgs {
     /// What names the effect of a success: json:$.order_id, header:NAME or body; equal names are one effect
     #[arg(long, value_name = "PLACE")]
     pub effect_id: Option<String>,
-    /// A read afterwards whose number is the count of effects, as 'GET /orders/{{fresh}} json:$.count'
-    #[arg(long, value_name = "READ")]
+    /// A read before and after whose number is the count of effects, as 'GET /orders/{{fresh}} json:$.count'
+    #[arg(long, value_name = "READ", conflicts_with = "verify_sql")]
     pub verify: Option<String>,
-    /// What must hold, over successes, refused, unknown, effects, requests and by_copy
-    /// [default: effects == 1 with --effect-id or --verify, else successes == 1]
+    /// The same from a database: postgres://, mysql:// or sqlite:FILE, and a query, as "select count(*) from orders where code =
+    /// '{{fresh}}'"; nothing can be written
+    #[arg(long, value_names = ["URL", "QUERY"], num_args = 2)]
+    pub verify_sql: Vec<String>,
+    /// What must hold, over successes, refused, unknown, effects, requests, by_copy, and before and after, which are what the
+    /// reads gave, as 'after.stock == before.stock - 3 * successes'
+    /// [default: effects == 1 with --effect-id, --verify or --verify-sql, else successes == 1]
     #[arg(long, value_name = "EXPR")]
     pub expect: Option<String>,
 

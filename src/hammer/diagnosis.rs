@@ -1,12 +1,16 @@
 //! Which faults the pattern of failures is compatible with: a pure function of experiments. It does not know the service.
 
 use super::controls::rate;
-use super::expect::Holds;
+use super::expect::{Expectation, Holds};
 use super::experiment::{Cell, Experiment};
 use super::statistics::differ;
 
 /// Not even one process refuses a repetition.
 pub const UNGUARDED: &str = "unguarded";
+/// The answers speak of more effects than the state shows.
+pub const ANSWERS_WITHOUT_EFFECT: &str = "answers-without-effect";
+/// The state shows more effects than the answers speak of.
+pub const EFFECTS_WITHOUT_ANSWER: &str = "effects-without-answer";
 const ONE_PROCESS_STATE: [&str; 5] =
     ["process-guard", "process-counter", "process-rate-limit", "process-session", "local-file-lock"];
 const ONE_PROCESS_LIMIT: [&str; 2] = ["process-rate-limit", "process-counter"];
@@ -15,6 +19,35 @@ const LOCK_EXCLUDES_NOBODY: [&str; 3] = ["lock-check-then-set", "lock-per-call",
 const LEASE_RUNS_OUT: [&str; 2] = ["lock-lease-overrun", "lock-without-fence"];
 const NEVER_FREE: [&str; 3] = ["lock-without-expiry", "lock-split-expiry", "lock-not-released"];
 const ONE_PROCESS_EXCLUSION: [&str; 3] = ["process-lock", "process-guard", "process-single-flight"];
+
+/// What an experiment needs to show a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Requests at once, at one copy or several.
+    Volley,
+    /// Several copies.
+    Copies,
+    /// A copy that is stopped for longer than a lease.
+    Stall,
+    /// A copy that is killed.
+    Kill,
+}
+
+/// What shows a rule; `None` where no experiment tells it from others.
+pub fn need(rule: &str) -> Option<Need> {
+    let within = |rules: &[&str]| rules.contains(&rule);
+    if within(&NOT_DECIDED_BY_DATA) || within(&["lock-check-then-set", "lock-per-call"]) {
+        Some(Need::Volley)
+    } else if within(&ONE_PROCESS_STATE) || within(&ONE_PROCESS_EXCLUSION) {
+        Some(Need::Copies)
+    } else if within(&LEASE_RUNS_OUT) {
+        Some(Need::Stall)
+    } else if within(&NEVER_FREE) {
+        Some(Need::Kill)
+    } else {
+        None
+    }
+}
 
 /// The set of faults, and the reasoning in sentences.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -60,6 +93,39 @@ pub fn diagnose(experiments: &[Experiment], limit: Option<u64>) -> Diagnosis {
 pub fn is_stale_read(experiments: &[Experiment]) -> bool {
     let c2 = |settled, holds| experiments.iter().any(|one| one.cell == Cell::C2 && one.settled == settled && one.holds == holds);
     c2(false, Holds::No) && c2(true, Holds::Yes)
+}
+
+/// What the answers say against what the state shows, where the expectation speaks of effects: as a name, and in words. A kill or a
+/// stop leaves effects without an answer behind it, so that only the controls count.
+pub fn mismatch(experiments: &[Experiment], expectation: &Expectation) -> Option<(&'static str, String)> {
+    if !expectation.speaks_of_effects() {
+        return None;
+    }
+    let told = |one: &Experiment| one.tally.named.unwrap_or(one.tally.successes);
+    let settled = |one: &&Experiment| {
+        matches!(one.cell, Cell::C1 | Cell::C2 | Cell::C3 | Cell::C4) && one.tally.effects_settled && one.tally.nameless == 0
+    };
+    let seen = |one: &Experiment| one.tally.effects.unwrap_or_default();
+    let worst = experiments
+        .iter()
+        .filter(settled)
+        .max_by_key(|one| told(one).saturating_sub(seen(one)).max(seen(one).saturating_sub(told(one) + one.tally.unknown)))?;
+    let (told, seen, cell) = (told(worst), seen(worst), worst.cell.name().to_uppercase());
+    let s = |count: u64| if count == 1 { "" } else { "s" };
+    if told > seen {
+        let words = format!(
+            "Answers and state disagree: {cell} was told of {told} effect{}, the state shows {seen}. Most who were told yes got nothing:              an update was lost, or the write is not what is answered for. If a repeated request is answered as the first one was,              name the effect with --effect-id.",
+            s(told)
+        );
+        return Some((ANSWERS_WITHOUT_EFFECT, words));
+    }
+    (seen > told + worst.tally.unknown).then(|| {
+        let words = format!(
+            "Answers and state disagree: {cell} was told of {told} effect{}, the state shows {seen}. Somebody who was refused got it all              the same: the write comes before the decision.",
+            s(told)
+        );
+        (EFFECTS_WITHOUT_ANSWER, words)
+    })
 }
 
 fn without_controls(experiments: &[Experiment]) -> Diagnosis {
@@ -283,6 +349,20 @@ mod tests {
         let mut twice = volleys(&[Yes; 5], &[Yes; 5]);
         twice.push((Kill, No, &[1]));
         assert!(rules(&twice, None).is_empty());
+    }
+
+    #[test]
+    fn answers_and_state_that_disagree_are_said() {
+        let said = |successes: u64, effects: u64, named: Option<u64>, source: &str| {
+            let mut one = Experiment::example(C4, 1, Yes, &[successes]);
+            (one.tally.effects, one.tally.effects_settled, one.tally.named) = (Some(effects), true, named);
+            mismatch(&[one], &Expectation::parse(Some(source), false, true).unwrap()).map(|(name, _)| name)
+        };
+        assert_eq!(said(50, 1, None, "effects == 1"), Some(ANSWERS_WITHOUT_EFFECT));
+        assert_eq!(said(1, 3, None, "effects == 1"), Some(EFFECTS_WITHOUT_ANSWER));
+        assert_eq!(said(50, 1, Some(1), "effects == 1"), None);
+        assert_eq!(said(3, 3, None, "effects == 1"), None);
+        assert_eq!(said(50, 1, None, "successes >= 1"), None);
     }
 
     #[test]

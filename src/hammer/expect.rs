@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use anyhow::{Result, anyhow};
 use cel::Value;
 
-use super::expression::Expression;
+use super::expression::{Expression, cel_value};
+use super::state::State;
 use super::tally::Tally;
 
-const NAMES: [&str; 6] = ["successes", "refused", "unknown", "effects", "requests", "by_copy"];
+const NAMES: [&str; 8] = ["successes", "refused", "unknown", "effects", "requests", "by_copy", "before", "after"];
 
 /// An expectation over counts.
 #[derive(Debug)]
@@ -28,16 +29,44 @@ pub enum Holds {
 }
 
 impl Expectation {
-    /// Reads the expectation, or takes the usual one: one effect where effects are counted, else one success.
-    pub fn parse(source: Option<&str>, effects_counted: bool) -> Result<Expectation> {
+    /// Reads the expectation, or takes the usual one: one effect where effects are counted, else one success. `named`: answers
+    /// name their effects; `state`: the state is read before and after.
+    pub fn parse(source: Option<&str>, named: bool, state: bool) -> Result<Expectation> {
+        let effects_counted = named || state;
         let usual = if effects_counted { "effects == 1" } else { "successes == 1" };
         let expression = Expression::compile("--expect", source.unwrap_or(usual), &NAMES)?;
         if expression.uses("effects") && !effects_counted {
-            return Err(anyhow!("--expect speaks of effects: say how they are counted, with --effect-id or --verify"));
+            return Err(anyhow!(
+                "--expect speaks of effects: say how they are counted, with --effect-id, --verify or --verify-sql"
+            ));
         }
         let expectation = Expectation { expression };
+        if expectation.speaks_of_state() {
+            // What the state looks like shows only once it is read.
+            return match state {
+                true => Ok(expectation),
+                false => Err(anyhow!(
+                    "--expect speaks of the state before or after: say how it is read, with --verify or --verify-sql"
+                )),
+            };
+        }
         let trial = Tally { effects: effects_counted.then_some(1), ..Tally::default() };
-        expectation.evaluate(&trial, 0, 1).map(|_| expectation).map_err(|error| anyhow!("--expect: {error}"))
+        expectation.evaluate(&trial, &State::default(), 0, 1).map(|_| expectation).map_err(|error| anyhow!("--expect: {error}"))
+    }
+
+    /// Whether it speaks of what was read before or after.
+    pub fn speaks_of_state(&self) -> bool {
+        self.expression.uses("before") || self.expression.uses("after")
+    }
+
+    /// Whether it speaks of what was read before.
+    pub fn speaks_of_before(&self) -> bool {
+        self.expression.uses("before")
+    }
+
+    /// Whether it speaks of the number of effects.
+    pub fn speaks_of_effects(&self) -> bool {
+        self.expression.uses("effects")
     }
 
     /// The text as given.
@@ -62,17 +91,18 @@ impl Expectation {
             .split(|c: char| !c.is_ascii_alphanumeric())
             .any(|word| word.trim_end_matches('u').parse::<u64>().is_ok_and(|number| number > 1))
             || self.expression.uses("requests")
+            || self.speaks_of_state()
     }
 
     /// Judges the counts: each unknown may have been a success, and may have been an effect of its own.
-    pub fn judge(&self, tally: &Tally) -> Result<Holds, String> {
+    pub fn judge(&self, tally: &Tally, state: &State) -> Result<Holds, String> {
         let known = tally.effects.unwrap_or(0);
         let mut answers = (false, false);
         for more in 0..=tally.unknown {
             let most = if tally.effects_settled { 0 } else { more };
             let least = if tally.effects_settled || known > 0 || more == 0 { 0 } else { 1 };
             for effects in [known + least, known + most] {
-                match self.evaluate(tally, more, effects)? {
+                match self.evaluate(tally, state, more, effects)? {
                     true => answers.0 = true,
                     false => answers.1 = true,
                 }
@@ -86,7 +116,7 @@ impl Expectation {
         })
     }
 
-    fn evaluate(&self, tally: &Tally, more: u64, effects: u64) -> Result<bool, String> {
+    fn evaluate(&self, tally: &Tally, state: &State, more: u64, effects: u64) -> Result<bool, String> {
         let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
         let by_copy: HashMap<String, Value> = tally.by_copy.iter().map(|copy| (copy.copy.clone(), int(copy.successes))).collect();
         self.expression.holds(vec![
@@ -96,16 +126,20 @@ impl Expectation {
             ("effects", int(effects)),
             ("requests", int(tally.requests)),
             ("by_copy", by_copy.into()),
+            ("before", cel_value(&state.before)),
+            ("after", cel_value(&state.after)),
         ])
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn judge(source: Option<&str>, tally: &Tally) -> Holds {
-        Expectation::parse(source, tally.effects.is_some()).unwrap().judge(tally).unwrap()
+        Expectation::parse(source, tally.effects.is_some(), false).unwrap().judge(tally, &State::default()).unwrap()
     }
 
     fn tally(successes: u64, unknown: u64, effects: Option<u64>) -> Tally {
@@ -139,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_limit_is_the_one_number_above_one() {
-        let limit = |source| Expectation::parse(Some(source), false).unwrap().limit();
+        let limit = |source| Expectation::parse(Some(source), false, false).unwrap().limit();
         assert_eq!(limit("successes <= 5"), Some(5));
         assert_eq!(limit("successes == 1"), None);
         assert_eq!(limit("successes >= 1 && successes <= 7"), Some(7));
@@ -148,8 +182,21 @@ mod tests {
 
     #[test]
     fn effects_need_a_way_to_count_them() {
-        let error = Expectation::parse(Some("effects == 1"), false).unwrap_err().to_string();
-        assert!(error.contains("--effect-id or --verify"), "{error}");
-        assert!(Expectation::parse(Some("successes + 1"), false).unwrap_err().to_string().contains("true or false"));
+        let error = Expectation::parse(Some("effects == 1"), false, false).unwrap_err().to_string();
+        assert!(error.contains("--effect-id, --verify"), "{error}");
+        assert!(Expectation::parse(Some("successes + 1"), false, false).unwrap_err().to_string().contains("true or false"));
+    }
+    #[test]
+    fn the_state_before_and_after_can_be_compared() {
+        let stock = |before: u64, after: u64| State { before: json!({"stock": before}), after: json!({"stock": after}) };
+        let invariant = Expectation::parse(Some("after.stock == before.stock - 3 * successes"), false, true).unwrap();
+        let judge = |tally: &Tally, state: &State| invariant.judge(tally, state);
+        assert_eq!(judge(&tally(2, 0, None), &stock(9, 3)), Ok(Holds::Yes));
+        assert_eq!(judge(&tally(2, 0, None), &stock(9, 6)), Ok(Holds::No));
+        assert_eq!(judge(&tally(1, 1, None), &stock(9, 3)), Ok(Holds::Undecided));
+        assert!(judge(&tally(1, 0, None), &State::default()).is_err());
+        assert!(invariant.counts_beyond_one());
+        let error = Expectation::parse(Some("after.stock == 0"), true, false).unwrap_err().to_string();
+        assert!(error.contains("--verify-sql"), "{error}");
     }
 }

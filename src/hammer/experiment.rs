@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::expect::Holds;
 use super::observation::Outcome;
 use super::release::Mechanism;
+use super::state::State;
 use super::tally::Tally;
 use super::volley::{Overlap, Times};
 
@@ -89,6 +90,8 @@ pub struct Experiment {
     pub settled: bool,
     /// The counts.
     pub tally: Tally,
+    /// The state before and after, where it was read.
+    pub state: Option<State>,
     /// Whether the expectation was met.
     pub holds: Holds,
     /// What was in flight at once, of a volley.
@@ -115,6 +118,7 @@ impl Experiment {
             round,
             settled: false,
             tally: Tally::default(),
+            state: None,
             holds: Holds::Undecided,
             overlap: None,
             spread: None,

@@ -44,9 +44,17 @@ impl Locator {
 
     /// The value in this answer, as text; `None` where there is none.
     pub fn find(&self, answer: &Answer) -> Option<String> {
+        Some(match self.value(answer)? {
+            Value::String(text) => text,
+            other => other.to_string(),
+        })
+    }
+
+    /// The value in this answer; a list is its length. `None` where there is none.
+    pub fn value(&self, answer: &Answer) -> Option<Value> {
         match self {
-            Locator::Header(name) => answer.header(name).map(str::to_owned),
-            Locator::Body => Some(answer.text().trim().to_owned()),
+            Locator::Header(name) => answer.header(name).map(Value::from),
+            Locator::Body => Some(Value::from(answer.text().trim())),
             Locator::Json(path) => {
                 let body = answer.json()?;
                 let found = path.iter().try_fold(&body, |value, step| match step {
@@ -55,10 +63,9 @@ impl Locator {
                 })?;
                 match found {
                     Value::Null => None,
-                    Value::String(text) => Some(text.clone()),
-                    // A list counts as its length, so that `json:$.orders` can be counted.
-                    Value::Array(list) => Some(list.len().to_string()),
-                    other => Some(other.to_string()),
+                    // So that `json:$.orders` can be counted.
+                    Value::Array(list) => Some(Value::from(list.len())),
+                    other => Some(other.clone()),
                 }
             }
         }

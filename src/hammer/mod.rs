@@ -6,6 +6,7 @@ pub mod cli;
 mod connection;
 mod controls;
 mod copies;
+mod database;
 mod diagnosis;
 mod expect;
 mod experiment;
@@ -17,12 +18,14 @@ mod locator;
 mod mask;
 mod observation;
 mod plan;
+mod proof;
 mod release;
 mod report;
 mod request;
 pub mod scenario;
 mod send_queue;
 mod session;
+mod state;
 mod statistics;
 mod tally;
 mod template;
@@ -38,10 +41,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use cli::{Format, HammerArgs};
 use controls::conduct;
 use copies::Copy;
+pub use diagnosis::{Need, need};
 use experiment::Experiment;
 use interrupt::Interrupt;
-use plan::{Plan, Source};
-use report::Report;
+use plan::{Plan, Source, Verify};
+use proof::Run;
+use report::{Outcome, Report};
 use session::Session;
 pub use verdict::Verdict;
 use volley::Range;
@@ -54,26 +59,43 @@ use crate::rules::Catalogue;
 /// `summarise` is given a summary in Markdown, in the format that has one.
 pub fn run(args: &HammerArgs, out: &mut dyn Write, summarise: &dyn Fn(&str)) -> Result<Verdict> {
     let interrupt = Interrupt::listen().context("cannot listen for signals")?;
+    let claims = args.findings.as_deref().map(proof::read).transpose()?;
     let Some(file) = &args.plan else {
         let report = judged(args, None, &interrupt)?;
         let verdict = report.verdict;
-        publish(&[report], args, out, summarise)?;
+        let runs = [Run { name: String::new(), proves: args.proves.clone(), came_to: Ok(&report) }];
+        let proofs = claims.map(|claims| proof::prove(claims, &runs));
+        publish(&Outcome { reports: vec![report], proofs }, args, out, summarise)?;
         return Ok(verdict);
     };
     let (mut reports, mut errors) = (Vec::new(), Vec::new());
+    let mut fates = Vec::new();
     for scenario in scenario::read(file, &args.only, &args.words)? {
-        if interrupt.raised() {
-            errors.push(format!("{}: interrupted before it began", scenario.name));
-            continue;
-        }
-        match judged(&scenario.args, Some(&scenario.name), &interrupt) {
-            Ok(report) => reports.push(report),
-            Err(error) => errors.push(format!("{}: {error:#}", scenario.name)),
-        }
+        let report = if interrupt.raised() {
+            Err(anyhow!("interrupted before it began"))
+        } else {
+            scenario.args.and_then(|args| judged(&args, Some(&scenario.name), &interrupt))
+        };
+        let fate = match report {
+            Ok(report) => {
+                reports.push(report);
+                Ok(reports.len() - 1)
+            }
+            Err(error) => {
+                let error = format!("{error:#}");
+                errors.push(format!("{}: {error}", scenario.name));
+                Err(error)
+            }
+        };
+        fates.push((scenario.name, scenario.proves, fate));
     }
     let verdict = reports.iter().map(|report| report.verdict).max();
-    if !reports.is_empty() {
-        publish(&reports, args, out, summarise)?;
+    let proofs = claims.map(|claims| {
+        let runs = fates.into_iter().map(|(name, proves, fate)| Run { name, proves, came_to: fate.map(|index| &reports[index]) });
+        proof::prove(claims, &runs.collect::<Vec<_>>())
+    });
+    if !reports.is_empty() || proofs.is_some() {
+        publish(&Outcome { reports, proofs }, args, out, summarise)?;
     }
     match verdict {
         Some(verdict) if errors.is_empty() => Ok(verdict),
@@ -99,6 +121,9 @@ fn judged(args: &HammerArgs, name: Option<&str>, interrupt: &Interrupt) -> Resul
 fn experiment(plan: &Plan, interrupt: &Interrupt) -> Result<Report> {
     raise_file_limit();
     let tls = trust::client_config(&plan.trust)?;
+    if let Some(Verify::Sql(query)) = &plan.verify {
+        query.permit(&plan.allowed_hosts)?;
+    }
     let mut fleet = match &plan.source {
         Source::Started(launch) => Some(launch::start(launch, &tls, interrupt)?),
         Source::Running(_) => None,
@@ -140,14 +165,14 @@ fn experiment(plan: &Plan, interrupt: &Interrupt) -> Result<Report> {
 }
 
 /// Writes the report where it is wanted; what was seen is written before anything can fail.
-fn publish(reports: &[Report], args: &HammerArgs, out: &mut dyn Write, summarise: &dyn Fn(&str)) -> Result<()> {
-    write!(out, "{}", report::render(reports, args.format)?)?;
+fn publish(outcome: &Outcome, args: &HammerArgs, out: &mut dyn Write, summarise: &dyn Fn(&str)) -> Result<()> {
+    write!(out, "{}", report::render(outcome, args.format)?)?;
     out.flush()?;
     if args.format == Format::Github {
-        summarise(&reports.iter().map(report::summary).collect::<String>());
+        summarise(&report::summary(outcome));
     }
     if let Some(file) = &args.html {
-        let page = report::html::page(reports, &Catalogue::builtin()?)?;
+        let page = report::html::page(outcome, &Catalogue::builtin()?)?;
         std::fs::write(file, page).with_context(|| format!("--html {}: cannot be written", file.display()))?;
     }
     Ok(())
@@ -169,11 +194,16 @@ fn judge(plan: &Plan, copies: &[Copy], experiments: Vec<Experiment>, interrupted
     let (verdict, mut why) = verdict::decide(&experiments, interrupted);
     let diagnosis = diagnosis::diagnose(&experiments, plan.expectation.limit());
     why.extend(diagnosis.why);
+    let mut rules = diagnosis.rules;
+    if let Some((name, words)) = diagnosis::mismatch(&experiments, &plan.expectation) {
+        rules.push(name);
+        why.push(words);
+    }
     why.extend(notes(plan, copies, &experiments, verdict));
     Report {
         name: None,
         verdict,
-        diagnosis: diagnosis.rules,
+        diagnosis: rules,
         why,
         sent: experiments.iter().map(|one| one.tally.requests).sum(),
         experiments,

@@ -8,6 +8,7 @@ use url::Url;
 
 use super::cli::HammerArgs;
 use super::controls::Course;
+use super::database::Query;
 use super::expect::Expectation;
 use super::expression::Expression;
 use super::locator::Locator;
@@ -15,7 +16,7 @@ use super::mask::{Mask, is_secret_name};
 use super::observation::{ANSWER_NAMES, Criteria};
 use super::release::Mechanism;
 use super::request::{Hold, RequestTemplate};
-use super::template::Template;
+use super::template::{Template, Values};
 
 /// The most requests one copy gets in one volley.
 pub const MOST_PER_COPY: usize = 1000;
@@ -33,8 +34,8 @@ pub struct Plan {
     pub setup: Vec<Step>,
     /// What is taken from the answers to set-up requests, by name.
     pub captures: Vec<(String, Locator)>,
-    /// The read that counts effects afterwards.
-    pub verify: Option<(Step, Locator)>,
+    /// How the state is read, before and after.
+    pub verify: Option<Verify>,
     /// What counts as what.
     pub criteria: Criteria,
     /// What must hold of every experiment.
@@ -119,6 +120,15 @@ pub struct Step {
     pub target: Template,
 }
 
+/// How the state is read.
+#[derive(Debug)]
+pub enum Verify {
+    /// By a request, and a place in its answer.
+    Http(Step, Locator),
+    /// From a database.
+    Sql(Box<Query>),
+}
+
 /// Whose certificates are trusted.
 #[derive(Debug, Clone, Default)]
 pub struct Trust {
@@ -158,8 +168,11 @@ impl Plan {
         };
         let setup = args.setup.iter().map(|step| reader.step("--setup", step, &headers)).collect::<Result<Vec<_>>>()?;
         let captures = args.capture.iter().map(|text| capture(text)).collect::<Result<Vec<_>>>()?;
-        let verify = args.verify.as_deref().map(|text| reader.verify(text, &headers)).transpose()?;
-        let expectation = Expectation::parse(args.expect.as_deref(), args.effect_id.is_some() || verify.is_some())?;
+        let verify = match args.verify_sql.as_slice() {
+            [url, statement] => Some(Verify::Sql(Box::new(reader.query(url, statement)?))),
+            _ => args.verify.as_deref().map(|text| reader.verify(text, &headers)).transpose()?,
+        };
+        let expectation = Expectation::parse(args.expect.as_deref(), args.effect_id.is_some(), verify.is_some())?;
         let expression = |option, source: &Option<String>| {
             source.as_deref().map(|source| Expression::compile(option, source, &ANSWER_NAMES)).transpose()
         };
@@ -345,13 +358,20 @@ impl Reader<'_> {
         })
     }
 
-    fn verify(&mut self, text: &str, headers: &[(String, Template)]) -> Result<(Step, Locator)> {
+    fn query(&mut self, url: &str, statement: &str) -> Result<Query> {
+        let url = self.template("--verify-sql", url)?.render(Values { fresh: "", n: 1, captured: &[] });
+        let password = Url::parse(&url).ok().and_then(|url| url.password().map(str::to_owned));
+        self.secrets.extend(password);
+        Query::new(&url, self.template("--verify-sql", statement)?)
+    }
+
+    fn verify(&mut self, text: &str, headers: &[(String, Template)]) -> Result<Verify> {
         let usage = "write it as 'GET /path PLACE', for example 'GET /orders/{{fresh}} json:$.count'";
         let (read, place) = text.trim().rsplit_once(char::is_whitespace).ok_or_else(|| anyhow!("--verify '{text}': {usage}"))?;
         let locator = Locator::parse(place).map_err(|error| anyhow!("--verify: {error}; {usage}"))?;
         // The volley's own content type says nothing about a read.
         let headers: Vec<_> = headers.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("content-type")).cloned().collect();
-        Ok((self.step("--verify", read, &headers)?, locator))
+        Ok(Verify::Http(self.step("--verify", read, &headers)?, locator))
     }
 }
 

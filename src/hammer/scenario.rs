@@ -15,15 +15,19 @@ use super::cli::HammerArgs;
 /// The table that holds the scenarios; what stands beside it is shared by all.
 const SCENARIOS: &str = "scenario";
 /// Options that make no sense in a plan.
-const NOT_IN_A_PLAN: [&str; 6] = ["plan", "only", "init", "format", "html", "help"];
+const NOT_IN_A_PLAN: [&str; 7] = ["plan", "only", "init", "findings", "format", "html", "help"];
+/// What stands where a plan is still to be filled in.
+const TO_DO: &str = "TODO";
 
 /// One scenario, its options read.
 #[derive(Debug)]
 pub struct Scenario {
     /// Its name in the file.
     pub name: String,
-    /// Its options: the file's own, the scenario's, then the command line's.
-    pub args: HammerArgs,
+    /// The findings that it is about.
+    pub proves: Vec<String>,
+    /// Its options: the file's own, the scenario's, then the command line's; or what is still to be filled in.
+    pub args: Result<HammerArgs>,
 }
 
 /// Kinds of plans to begin with.
@@ -93,7 +97,13 @@ pub fn read(file: &Path, only: &[String], words: &[OsString]) -> Result<Vec<Scen
         let all: Vec<OsString> = all.collect();
         let args = parse(all.iter().cloned());
         let args = args.map_err(|error| anyhow!("--plan {}, scenario {name}: {error}", file.display()))?;
-        Ok(Scenario { name, args: HammerArgs { words: all, ..args } })
+        let proves = args.proves.clone();
+        let open = shared.iter().chain(&own).find(|word| word.contains(TO_DO));
+        let args = match open.map(|word| word.trim_start_matches('-')) {
+            Some(open) => Err(anyhow!("still to be filled in, in {}: {open}", file.display())),
+            None => Ok(HammerArgs { words: all, ..args }),
+        };
+        Ok(Scenario { name, proves, args })
     });
     read.collect()
 }
@@ -109,6 +119,13 @@ fn command() -> Command {
 
 fn parse(words: impl Iterator<Item = OsString>) -> Result<HammerArgs, clap::Error> {
     HammerArgs::from_arg_matches(&command().try_get_matches_from(words)?)
+}
+
+/// Whether one mention of the option takes several values.
+fn takes_several(name: &str) -> bool {
+    let command = command();
+    let option = command.get_arguments().find(|argument| argument.get_long() == Some(name));
+    option.and_then(|option| option.get_num_args()).is_some_and(|count| count.min_values() > 1)
 }
 
 type Entry<'a> = (&'a Spanned<std::borrow::Cow<'a, str>>, &'a Spanned<DeValue<'a>>);
@@ -165,6 +182,11 @@ impl Reader<'_> {
             DeValue::Float(number) => one(number.as_str()),
             DeValue::Boolean(true) => vec![format!("--{name}")],
             DeValue::Boolean(false) => Vec::new(),
+            DeValue::Array(list) if takes_several(name) => {
+                let texts = list.iter().map(|value| value.get_ref().as_str());
+                let texts = texts.collect::<Option<Vec<_>>>().ok_or_else(|| self.wrong(at, &format!("`{name}` takes texts")))?;
+                std::iter::once(format!("--{name}")).chain(texts.into_iter().map(str::to_owned)).collect()
+            }
             DeValue::Array(list) => {
                 let each = list.iter().map(|value| self.values(value.span().start, name, value.get_ref()));
                 each.collect::<Result<Vec<_>>>()?.concat()
@@ -216,15 +238,15 @@ rounds = 2
     fn scenarios_share_what_stands_above_them_and_keep_their_order() {
         let read = plan(TWO, &[], &["--plan", "p", "--timeout", "3s"]).unwrap();
         assert_eq!(read.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), ["late", "early"]);
-        assert_eq!((read[0].args.url.len(), read[0].args.rounds, read[0].args.requests, read[0].args.insecure), (2, 7, 10, true));
-        assert_eq!((read[1].args.rounds, read[1].args.insecure), (2, false));
-        assert_eq!(read[0].args.timeout.as_secs(), 3);
+        let (late, early) = (read[0].args.as_ref().unwrap(), read[1].args.as_ref().unwrap());
+        assert_eq!((late.url.len(), late.rounds, late.requests, late.insecure), (2, 7, 10, true));
+        assert_eq!((early.rounds, early.insecure, late.timeout.as_secs()), (2, false, 3));
     }
 
     #[test]
     fn the_command_line_overrules_and_selects() {
         let read = plan(TWO, &["early"], &["--rounds", "1"]).unwrap();
-        assert_eq!((read.len(), read[0].args.rounds), (1, 1));
+        assert_eq!((read.len(), read[0].args.as_ref().unwrap().rounds), (1, 1));
         let error = plan(TWO, &["noon"], &[]).unwrap_err().to_string();
         assert!(error.contains("the plan has late, early"), "{error}");
     }
@@ -237,6 +259,8 @@ rounds = 2
         let error = plan("[scenario.a]\nrounds = 'many'\n", &[], &[]).unwrap_err().to_string();
         assert!(error.contains("scenario a") && error.contains("many"), "{error}");
         assert!(plan("[scenario.a]\nrounds = {}\n", &[], &[]).unwrap_err().to_string().contains("takes a text"));
+        let open = plan("[scenario.a]\npath = '/TODO'\n", &[], &[]).unwrap();
+        assert!(open[0].args.as_ref().unwrap_err().to_string().contains("path=/TODO"));
         assert!(plan("a = ", &[], &[]).unwrap_err().to_string().contains("hammer.toml"));
     }
 
@@ -245,7 +269,7 @@ rounds = 2
         for kind in Kind::value_variants() {
             let read = plan(kind.text(), &[], &[]).unwrap();
             for scenario in read {
-                let args = scenario.args;
+                let args = scenario.args.unwrap();
                 let planned = super::super::plan::Plan::new(&args, args.data.as_deref(), &|_| Some("secret".to_owned()));
                 let planned = planned.unwrap_or_else(|error| panic!("{kind:?}, {}: {error:#}", scenario.name));
                 assert!(planned.controls, "{kind:?}, {}", scenario.name);

@@ -19,6 +19,8 @@ pub struct Tally {
     pub unknown: u64,
     /// Distinct effects, where they are counted.
     pub effects: Option<u64>,
+    /// Distinct effects that the answers name, where they name any.
+    pub named: Option<u64>,
     /// The effects were read from the state, so that unknown requests are settled.
     pub effects_settled: bool,
     /// Accepted answers that named no effect though they should.
@@ -56,7 +58,8 @@ pub fn count(observations: &[Observation], names: &[String], by_id: bool) -> Tal
             }
         }
     }
-    tally.effects = by_id.then_some(ids.len() as u64);
+    tally.named = by_id.then_some(ids.len() as u64);
+    tally.effects = tally.named;
     for (copy, name) in names.iter().enumerate() {
         let own = || observations.iter().filter(|observation| observation.copy == copy);
         let requests = own().count() as u64;

@@ -7,9 +7,11 @@ mod faults;
 mod interrupted;
 mod judging;
 mod plans;
+mod proofs;
 mod reports;
 mod service;
 mod started;
+mod state;
 mod tls;
 
 use clap::Parser;

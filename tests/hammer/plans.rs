@@ -11,7 +11,7 @@ use super::service::{Guard, copies, serve};
 use super::{Line, cells, error, hammer};
 
 /// Runs a plan with these words beside it.
-fn planned(plan: &str, more: &[&str]) -> (anyhow::Result<Verdict>, String) {
+pub fn planned(plan: &str, more: &[&str]) -> (anyhow::Result<Verdict>, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("hammer.toml");
     fs::write(&file, plan).unwrap();

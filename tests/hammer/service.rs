@@ -27,6 +27,8 @@ pub enum Guard {
     UniqueKeyAnswering500,
     /// A unique key, and 400 for the losers.
     UniqueKeyAnswering400,
+    /// A unique key, and 200 for the losers too.
+    UniqueKeyAnswering200,
     /// One order for each coupon, whoever asks.
     SameOrder,
     /// One order for each request.
@@ -36,6 +38,7 @@ pub enum Guard {
 /// Copies that run in this process.
 pub struct Copies {
     pub urls: Vec<String>,
+    pub database: PathBuf,
     _folder: TempDir,
 }
 
@@ -75,7 +78,7 @@ pub fn copies(guard: Guard, count: usize) -> Copies {
         };
         serve(move |question| copy.answer(question))
     };
-    Copies { urls: (0..count).map(start).collect(), _folder: folder }
+    Copies { urls: (0..count).map(start).collect(), database, _folder: folder }
 }
 
 impl Copy {
@@ -114,6 +117,7 @@ impl Copy {
             }
             Guard::UniqueKey => refused_unless(self.insert_unique(code), 409),
             Guard::UniqueKeyAnswering500 => refused_unless(self.insert_unique(code), 500),
+            Guard::UniqueKeyAnswering200 => refused_unless(self.insert_unique(code), 200),
             Guard::UniqueKeyAnswering400 => refused_unless(self.insert_unique(code), 400),
         }
     }

@@ -8,11 +8,12 @@ use minijinja::value::{Serde, Value};
 use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 
-use super::{Report, time, title};
+use super::{Outcome as Whole, Report, time, title};
 use crate::hammer::controls::rate;
 use crate::hammer::expect::Holds;
 use crate::hammer::experiment::{Cell, Experiment, RequestCourse};
 use crate::hammer::observation::Outcome;
+use crate::hammer::proof::{self, Proof};
 use crate::hammer::verdict::Verdict;
 use crate::rules::Catalogue;
 
@@ -24,7 +25,17 @@ const MOST_DRAWN: usize = 20;
 #[derive(Serialize)]
 struct Page {
     gate: f64,
+    findings: Vec<Finding>,
     runs: Vec<Run>,
+}
+
+#[derive(Serialize)]
+struct Finding {
+    outcome: &'static str,
+    state: &'static str,
+    rule: String,
+    place: String,
+    why: String,
 }
 
 #[derive(Serialize)]
@@ -109,13 +120,33 @@ struct Tick {
 }
 
 /// The reports on one page, without secrets. `catalogue` has the rules' titles and cures.
-pub fn page(reports: &[Report], catalogue: &Catalogue) -> anyhow::Result<String> {
+pub fn page(outcome: &Whole, catalogue: &Catalogue) -> anyhow::Result<String> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.add_template("page.html", include_str!("page.html")).context("the page's template")?;
-    let view = Value::from(Serde(Page { gate: GATE, runs: reports.iter().map(|report| view(report, catalogue)).collect() }));
+    let view = Value::from(Serde(Page {
+        gate: GATE,
+        findings: outcome.proofs.iter().flatten().map(finding).collect(),
+        runs: outcome.reports.iter().map(|report| view(report, catalogue)).collect(),
+    }));
     let page = environment.get_template("page.html").and_then(|template| template.render(view));
     page.context("the page cannot be drawn")
+}
+
+fn finding(proof: &Proof) -> Finding {
+    let state = match proof.outcome {
+        proof::Outcome::Confirmed => "fails",
+        proof::Outcome::Refuted => "holds",
+        proof::Outcome::Untested => "",
+    };
+    let claim = &proof.claim;
+    Finding {
+        outcome: proof.outcome.name(),
+        state,
+        rule: claim.rule.clone(),
+        place: format!("{}:{}", claim.path, claim.line),
+        why: proof.why.clone(),
+    }
 }
 
 fn view(report: &Report, catalogue: &Catalogue) -> Run {

@@ -4,24 +4,42 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::Report;
+use super::{Outcome, Report};
 use crate::hammer::controls::rate;
 use crate::hammer::expect::Holds;
 use crate::hammer::experiment::{Cell, Experiment};
 use crate::hammer::mask::Mask;
+use crate::hammer::proof::Proof;
 use crate::hammer::statistics::{Quantiles, fisher, quantiles};
 use crate::hammer::verdict::Verdict;
 
 /// A report, or those of a plan's scenarios with the worst of their verdicts.
-pub fn document(reports: &[Report]) -> Value {
-    match reports {
+pub fn document(outcome: &Outcome) -> Value {
+    let reports = &outcome.reports;
+    let mut document = match reports.as_slice() {
         [report] if report.name.is_none() => value(report),
         _ => json!({
             "schema_version": "1",
             "verdict": reports.iter().map(|report| report.verdict).max().map(Verdict::name),
             "scenarios": reports.iter().map(|report| (report.name.clone().unwrap_or_default(), value(report))).collect::<Map<_, _>>(),
         }),
+    };
+    if let Some(proofs) = &outcome.proofs {
+        document["findings"] = proofs.iter().map(proof).collect();
     }
+    document
+}
+
+fn proof(proof: &Proof) -> Value {
+    json!({
+        "rule": proof.claim.rule,
+        "path": proof.claim.path,
+        "line": proof.claim.line,
+        "fingerprint": proof.claim.fingerprint,
+        "outcome": proof.outcome.id(),
+        "why": proof.why,
+        "scenario": proof.scenario,
+    })
 }
 
 /// The report without secrets.
@@ -78,6 +96,8 @@ fn experiment(one: &Experiment) -> Value {
         "unknown": tally.unknown,
         "effects": tally.effects,
         "by_copy": by_copy,
+        "before": one.state.as_ref().map(|state| &state.before),
+        "after": one.state.as_ref().map(|state| &state.after),
         "overlap": one.overlap.map(|overlap| overlap.depth),
         "early": one.overlap.map(|overlap| overlap.early),
         "spread_us": one.spread.map(micros),

@@ -5,16 +5,18 @@ use std::time::Duration;
 use anyhow::Context;
 use quick_junit::{NonSuccessKind, Report as Document, TestCase, TestCaseStatus, TestSuite};
 
-use super::{Report, title};
+use super::{Outcome, Report, title};
 use crate::hammer::expect::Holds;
 use crate::hammer::experiment::{Cell, Experiment};
 use crate::hammer::mask::Mask;
+use crate::hammer::proof::{self, Proof};
 use crate::hammer::verdict::Verdict;
 
 /// The reports without secrets, a suite each. A violated expectation is a failure, what cannot be judged an error.
-pub fn document(reports: &[Report]) -> anyhow::Result<String> {
+pub fn document(outcome: &Outcome) -> anyhow::Result<String> {
     let mut document = Document::new("lockcheck hammer");
-    document.add_test_suites(reports.iter().map(suite));
+    document.add_test_suites(outcome.reports.iter().map(suite));
+    document.add_test_suites(outcome.proofs.as_deref().map(findings));
     document.to_string().context("the JUnit report cannot be written")
 }
 
@@ -31,6 +33,26 @@ fn suite(report: &Report) -> TestSuite {
     let mut case = TestCase::new("verdict", verdict(report));
     case.set_classname("lockcheck.hammer").set_time(Duration::ZERO);
     suite.add_test_case(case);
+    suite
+}
+
+/// The findings of a scan: a confirmed one is a failure, what was not tested is skipped.
+fn findings(proofs: &[Proof]) -> TestSuite {
+    let mut suite = TestSuite::new("findings");
+    for proof in proofs {
+        let claim = &proof.claim;
+        let mut status = match proof.outcome {
+            proof::Outcome::Confirmed => TestCaseStatus::non_success(NonSuccessKind::Failure),
+            proof::Outcome::Refuted => TestCaseStatus::success(),
+            proof::Outcome::Untested => TestCaseStatus::skipped(),
+        };
+        if proof.outcome != proof::Outcome::Refuted {
+            status.set_message(format!("{}: {}", proof.outcome.name(), proof.why));
+        }
+        let mut case = TestCase::new(format!("{} at {}:{}", claim.rule, claim.path, claim.line), status);
+        case.set_classname("lockcheck.findings").set_time(Duration::ZERO);
+        suite.add_test_case(case);
+    }
     suite
 }
 

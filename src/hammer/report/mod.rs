@@ -4,18 +4,18 @@ mod github;
 pub mod html;
 mod json;
 mod junit;
+mod proofs;
 mod text;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-pub use github::summary;
 
 use super::cli::Format;
 use super::controls::rate;
 use super::expect::Holds;
 use super::experiment::{Cell, Experiment};
 use super::mask::Mask;
+use super::proof::Proof;
 use super::statistics::{Quantiles, quantiles, upper_bound};
 use super::verdict::Verdict;
 
@@ -44,7 +44,8 @@ pub struct Report {
 }
 
 impl Report {
-    fn headline(&self) -> String {
+    /// The verdict in one sentence.
+    pub fn headline(&self) -> String {
         let volleys = self.volleys().filter(|one| one.failure.is_none()).count();
         let failed = self.volleys().filter(|one| one.holds == Holds::No).count();
         let plural = if volleys == 1 { "" } else { "s" };
@@ -85,14 +86,35 @@ impl Report {
     }
 }
 
-/// The reports in this form, without secrets: one, or one for each scenario of a plan.
-pub fn render(reports: &[Report], format: Format) -> anyhow::Result<String> {
+/// All that a run of the command says: one report, or one for each scenario of a plan, and what became of findings.
+pub struct Outcome {
+    /// The reports.
+    pub reports: Vec<Report>,
+    /// What the experiments say of a scan's findings, where they were given.
+    pub proofs: Option<Vec<Proof>>,
+}
+
+/// The outcome in this form, without secrets.
+pub fn render(outcome: &Outcome, format: Format) -> anyhow::Result<String> {
+    let Outcome { reports, proofs } = outcome;
     Ok(match format {
-        Format::Text => reports.iter().map(text::text).collect::<Vec<_>>().join("\n"),
-        Format::Json => format!("{:#}\n", json::document(reports)),
-        Format::Junit => junit::document(reports)?,
-        Format::Github => reports.iter().map(github::annotation).collect(),
+        Format::Text => {
+            let proofs = proofs.as_deref().map(proofs::text);
+            reports.iter().map(text::text).chain(proofs).collect::<Vec<_>>().join("\n")
+        }
+        Format::Json => format!("{:#}\n", json::document(outcome)),
+        Format::Junit => junit::document(outcome)?,
+        Format::Github => {
+            let proofs = proofs.iter().flatten().map(proofs::annotation);
+            reports.iter().map(github::annotation).chain(proofs).collect()
+        }
     })
+}
+
+/// The outcome in Markdown.
+pub fn summary(outcome: &Outcome) -> String {
+    let proofs = outcome.proofs.as_deref().map(proofs::markdown);
+    outcome.reports.iter().map(github::summary).chain(proofs).collect::<Vec<_>>().join("\n")
 }
 
 fn holds_in_words(holds: Holds) -> &'static str {

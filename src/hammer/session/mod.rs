@@ -6,14 +6,16 @@ mod fault;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::hammer::controls::Order;
 use crate::hammer::expect::Holds;
 use crate::hammer::experiment::{Cell, Experiment, RequestCourse};
 use crate::hammer::launch::Fleet;
-use crate::hammer::locator::Locator;
 use crate::hammer::observation::{Observation, Outcome};
-use crate::hammer::plan::{Plan, Step};
+use crate::hammer::plan::{Plan, Step, Verify};
 use crate::hammer::request::Request;
+use crate::hammer::state::State;
 use crate::hammer::tally::{Tally, count};
 use crate::hammer::template::{Entities, Values};
 use crate::hammer::volley::{Flight, Hit, Range, Shot, Times, fire, single};
@@ -32,6 +34,8 @@ const CLOSER_LOOK: usize = 8;
 struct Entity {
     fresh: String,
     captured: Vec<(String, String)>,
+    /// The state after its set-up, or why it could not be read.
+    before: Result<Value, String>,
 }
 
 impl Entity {
@@ -136,7 +140,7 @@ impl<'a> Session<'a> {
 
     /// A fresh entity, set up.
     fn prepared(&mut self) -> Result<Entity, String> {
-        let mut entity = Entity { fresh: self.entities.fresh(), captured: Vec::new() };
+        let mut entity = Entity { fresh: self.entities.fresh(), captured: Vec::new(), before: Ok(Value::Null) };
         for step in &self.plan.setup {
             let hit = single(&self.range, &Shot { copy: 0, request: self.step(step, 0, &entity) });
             let answer = hit.and_then(|hit| hit.answer).map_err(|what| format!("--setup '{}': {what}", step.source))?;
@@ -154,7 +158,10 @@ impl<'a> Session<'a> {
         let missing = self.plan.captures.iter().find(|(name, _)| !entity.captured.iter().any(|(known, _)| known == name));
         match missing {
             Some((name, _)) => Err(format!("--capture {name}: no answer to a --setup request holds it")),
-            None => Ok(entity),
+            None => {
+                entity.before = self.read(0, &entity);
+                Ok(entity)
+            }
         }
     }
 
@@ -184,9 +191,23 @@ impl<'a> Session<'a> {
         let mut tally = count(observations, &self.names, self.plan.criteria.effect_id.is_some());
         let mut remarks: Vec<String> = distinct(observations.iter().filter_map(|one| one.remark.clone()));
         let mut readable = true;
-        if let (Some((step, place)), Some(entity)) = (&self.plan.verify, entity) {
-            match self.read(step, place, 0, entity) {
-                Ok(effects) => settle(&mut tally, effects, &mut remarks),
+        let mut state = None;
+        if let (Some(_), Some(entity)) = (&self.plan.verify, entity) {
+            match self.state(entity) {
+                Ok(read) => {
+                    match read.effects() {
+                        Some(effects) => settle(&mut tally, effects, &mut remarks),
+                        None if self.plan.expectation.speaks_of_effects() => {
+                            readable = false;
+                            remarks.push(format!(
+                                "the state is no whole number, and so no count of effects: {}",
+                                shorten(&read.after.to_string())
+                            ));
+                        }
+                        None => {}
+                    }
+                    state = Some(read);
+                }
                 Err(what) => {
                     readable = false;
                     remarks.push(what);
@@ -196,16 +217,20 @@ impl<'a> Session<'a> {
             readable = false;
             remarks.push(format!("{} accepted answers hold no --effect-id", tally.nameless));
         }
-        let holds = match self.plan.expectation.judge(&tally) {
+        let known = state.clone().unwrap_or_default();
+        let holds = match self.plan.expectation.judge(&tally, &known) {
             // What is known may be too few effects, never too many.
             Ok(Holds::No) if !readable && tally.effects.is_some_and(|effects| effects > 1) => Holds::No,
             Ok(_) if !readable => Holds::Undecided,
             Ok(holds) => holds,
             Err(error) => {
-                remarks.push(format!("--expect has no answer here: {error}"));
+                remarks.push(format!("--expect has no answer here: {error}; {}", known.in_words()));
                 Holds::Undecided
             }
         };
+        if holds == Holds::No && self.plan.expectation.speaks_of_state() {
+            remarks.push(known.in_words());
+        }
         Experiment {
             holds,
             courses: observations.iter().map(|one| self.course(one)).collect(),
@@ -213,6 +238,7 @@ impl<'a> Session<'a> {
             remarks,
             failure: None,
             tally,
+            state,
             ..Experiment::failed(order.cell, order.round, String::new())
         }
     }
@@ -222,19 +248,43 @@ impl<'a> Session<'a> {
         RequestCourse { copy: self.names[*copy].clone(), times: *times, outcome: *outcome }
     }
 
-    fn read(&self, step: &Step, place: &Locator, copy: usize, entity: &Entity) -> Result<u64, String> {
-        let failed = |what: String| format!("--verify '{}': {what}", step.source);
-        let hit = single(&self.range, &Shot { copy, request: self.step(step, copy, entity) });
-        let answer = hit.and_then(|hit| hit.answer).map_err(failed)?;
-        let found = place.find(&answer).filter(|_| (200..300).contains(&answer.status));
-        let found = found.ok_or_else(|| failed(format!("no number in {}", excerpt(answer.status, &answer.text()))))?;
-        found.trim().parse().map_err(|_| failed(format!("`{}` is no whole number", shorten(&found))))
+    /// The state of an entity now, as this copy or the database shows it; null where the plan says no way to read it.
+    fn read(&self, copy: usize, entity: &Entity) -> Result<Value, String> {
+        match &self.plan.verify {
+            None => Ok(Value::Null),
+            Some(Verify::Sql(query)) => {
+                // Values of answers could hold anything; names of entities are letters and digits.
+                if let Some((name, _)) = entity.captured.iter().find(|(_, value)| value.contains(['\'', '"', '\\', ';'])) {
+                    return Err(format!(
+                        "--verify-sql: the value of {{{{capture.{name}}}}} has quotes in it, and is not put into SQL"
+                    ));
+                }
+                query.read(&query.statement().render(entity.values(1)), self.range.timeout)
+            }
+            Some(Verify::Http(step, place)) => {
+                let failed = |what: String| format!("--verify '{}': {what}", step.source);
+                let hit = single(&self.range, &Shot { copy, request: self.step(step, copy, entity) });
+                let answer = hit.and_then(|hit| hit.answer).map_err(failed)?;
+                let found = place.value(&answer).filter(|_| (200..300).contains(&answer.status));
+                found.ok_or_else(|| failed(format!("nothing there in {}", excerpt(answer.status, &answer.text()))))
+            }
+        }
+    }
+
+    /// The state before and now. What could not be read before is nothing: an entity may come to be by the first request.
+    fn state(&self, entity: &Entity) -> Result<State, String> {
+        let before = match &entity.before {
+            Ok(before) => before.clone(),
+            Err(what) if self.plan.expectation.speaks_of_before() => return Err(format!("before the requests: {what}")),
+            Err(_) => Value::Null,
+        };
+        Ok(State { before, after: self.read(0, entity)? })
     }
 
     /// Whether the copies see different effects of the same request.
     fn seen_differently(&self, entity: &Entity) -> Result<Option<String>, String> {
-        let Some((step, place)) = &self.plan.verify else { return Ok(None) };
-        let seen = (0..self.names.len()).map(|copy| self.read(step, place, copy, entity)).collect::<Result<Vec<_>, _>>()?;
+        let Some(Verify::Http(..)) = &self.plan.verify else { return Ok(None) };
+        let seen = (0..self.names.len()).map(|copy| self.read(copy, entity)).collect::<Result<Vec<_>, _>>()?;
         let same = seen.iter().all(|effects| Some(effects) == seen.first());
         let each = || self.names.iter().zip(&seen).map(|(name, effects)| format!("{name} sees {effects}"));
         Ok((!same).then(|| format!("the copies see different states: {}", each().collect::<Vec<_>>().join(", "))))

@@ -1,0 +1,185 @@
+//! From scan to proof: a plan written from findings, and what the experiments say of each.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use lockcheck::hammer::Verdict;
+use serde_json::{Value, json};
+
+use super::plans::planned;
+use super::service::{Guard, copies};
+
+const SHOP: &str = r#"
+const express = require("express");
+const { Pool } = require("pg");
+const app = express();
+app.use(express.json());
+const pool = new Pool();
+const redeemed = new Set();
+const sold = new Set();
+
+app.post("/coupons/:code/redeem", async (req, res) => {
+  const { code } = req.params;
+  if (redeemed.has(code)) return res.status(409).end();
+  redeemed.add(code);
+  await pool.query("INSERT INTO redemptions (code, customer) VALUES ($1, $2)", [code, req.body.customer]);
+  res.json({ ok: true });
+});
+
+app.post("/tickets", async (req, res) => {
+  const { seat, buyer } = req.body;
+  if (sold.has(seat)) return res.status(409).end();
+  sold.add(seat);
+  await pool.query("INSERT INTO tickets (seat, buyer) VALUES ($1, $2)", [seat, buyer]);
+  res.json({ ok: true });
+});
+app.listen(process.env.PORT);
+"#;
+
+const STORE: &str = r#"
+from fastapi import FastAPI
+from pydantic import BaseModel
+import psycopg
+
+app = FastAPI()
+seen = set()
+
+class Order(BaseModel):
+    item: str
+    buyer: str
+
+@app.post("/orders")
+async def order(order: Order):
+    if order.item in seen:
+        return {"ok": False}
+    seen.add(order.item)
+    with psycopg.connect("") as db:
+        db.execute("INSERT INTO orders (item, buyer) VALUES (%s, %s)", (order.item, order.buyer))
+    return {"ok": True}
+"#;
+
+/// Scans a folder and writes the plan: its text and the scan's JSON.
+fn scanned(folder: &Path) -> (String, Value) {
+    let plan = folder.join("hammer.toml");
+    let output = Command::new(env!("CARGO_BIN_EXE_lockcheck"))
+        .args(["scan", "--format", "json", "--plan"])
+        .arg(&plan)
+        .arg(folder)
+        .output()
+        .unwrap();
+    let text = fs::read_to_string(plan).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    (text, serde_json::from_slice(&output.stdout).unwrap())
+}
+
+#[test]
+fn a_scan_writes_a_scenario_for_each_request_that_findings_reach() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [("shop.js", SHOP), ("store.py", STORE)] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    for name in ["guarded_by_mutex.rs", "service.rs", "mod.rs"] {
+        fs::copy(Path::new("src/demo").join(name), folder.path().join(name)).unwrap();
+    }
+    let (plan, _) = scanned(folder.path());
+    for scenario in [
+        "request = \"POST\"\npath = '/coupons/{{fresh}}/redeem'",
+        "request = \"POST\"\npath = '/tickets'",
+        "data = '{\"customer\":\"{{n}}\"}'",
+        "data = '{\"seat\":\"{{fresh}}\",\"buyer\":\"{{n}}\"}'",
+        "[scenario.post-orders]\n",
+        "data = '{\"item\":\"{{fresh}}\",\"buyer\":\"{{n}}\"}'",
+        "[scenario.post-redeem]\n",
+        "data = '{\"code\":\"{{fresh}}\",\"customer\":\"{{n}}\"}'",
+    ] {
+        assert!(plan.contains(scenario), "{scenario}\n---\n{plan}");
+    }
+    let again = Command::new(env!("CARGO_BIN_EXE_lockcheck"))
+        .args(["scan", "--plan"])
+        .arg(folder.path().join("hammer.toml"))
+        .arg(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&again.stderr);
+    assert!(again.status.code() == Some(2) && said.contains("is it there already?"), "{said}");
+}
+
+/// What the experiments say of each finding.
+fn outcomes(report: &Value) -> Vec<(String, String, String)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let all = report["findings"].as_array().unwrap().iter();
+    all.map(|one| (text(&one["rule"]), text(&one["outcome"]), text(&one["why"]))).collect()
+}
+
+#[test]
+fn findings_are_confirmed_refuted_or_not_tested() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("shop.js"), SHOP).unwrap();
+    let (plan, scan) = scanned(folder.path());
+    let findings = folder.path().join("scan.json");
+    fs::write(&findings, scan.to_string()).unwrap();
+    let words = ["--findings", findings.to_str().unwrap(), "--format", "json", "-n", "24"];
+
+    let confirming = copies(Guard::ProcessSet, 2);
+    let urls: Vec<&str> = confirming.urls.iter().flat_map(|url| ["--url", url.as_str()]).collect();
+    let tickets = ["--only", "post-tickets", "--path", "/redeem", "--data", "{\"code\":\"{{fresh}}\"}"];
+    let (verdict, json) = planned(&plan, &[&words[..], &urls, &tickets].concat());
+    assert_eq!(verdict.unwrap(), Verdict::Broken, "{json}");
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let mut said = outcomes(&report);
+    said.sort_by(|a, b| a.1.cmp(&b.1));
+    assert_eq!(said.len(), 2, "{report:#}");
+    assert_eq!((said[0].0.as_str(), said[0].1.as_str()), ("process-guard", "confirmed"), "{report:#}");
+    assert_eq!(said[1].1, "untested", "the other request was not sent: {report:#}");
+    assert!(said[1].2.contains("no scenario sends POST /coupons/:code/redeem"), "{}", said[1].2);
+
+    let sound = copies(Guard::UniqueKey, 2);
+    let urls: Vec<&str> = sound.urls.iter().flat_map(|url| ["--url", url.as_str()]).collect();
+    let (verdict, json) = planned(&plan, &[&words[..], &urls, &tickets].concat());
+    assert_eq!(verdict.unwrap(), Verdict::Held, "{json}");
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let refuted = outcomes(&report).into_iter().find(|one| one.1 == "refuted").unwrap();
+    assert!(refuted.2.contains("all at once across copies held"), "{}", refuted.2);
+}
+
+#[test]
+fn what_an_experiment_cannot_show_is_not_called_refuted() {
+    let sound = copies(Guard::UniqueKey, 1);
+    let claim = |rule: &str, path: &str| json!({"rule": rule, "path": "a.js", "line": 1, "fingerprint": rule, "endpoint": {"method": "POST", "path": path, "fields": []}});
+    let rules = ["check-then-insert", "process-lock", "lock-without-fence", "lock-without-expiry", "lock-coarse-key"];
+    let claims: Vec<Value> = rules.iter().map(|rule| claim(rule, "/redeem")).chain([claim("lost-update", "/other")]).collect();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), json!({"schema_version": "1", "findings": claims}).to_string()).unwrap();
+    let plan = format!(
+        "[scenario.a]\nurl = ['{}/redeem']\ndata = '{{\"code\":\"{{{{fresh}}}}\"}}'\nrounds = 2\n[scenario.b]\npath = '/TODO'\n",
+        sound.urls[0]
+    );
+    let words = ["--findings", file.path().to_str().unwrap(), "-n", "24"];
+    let (error, text) = planned(&plan, &words);
+    assert!(format!("{:#}", error.unwrap_err()).contains("b: still to be filled in"), "{text}");
+    for says in [
+        "check-then-insert at a.js:1: refuted under these conditions: all at once on one copy held",
+        "process-lock at a.js:1: not tested: it takes a second copy",
+        "lock-without-fence at a.js:1: not tested: it takes a copy that is stopped",
+        "lock-without-expiry at a.js:1: not tested: it takes a copy that is killed",
+        "lock-coarse-key at a.js:1: not tested: no experiment shows this rule",
+        "lost-update at a.js:1: not tested: no scenario sends POST /other",
+        "0 confirmed, 1 refuted under these conditions, 5 not tested",
+    ] {
+        assert!(text.contains(says), "{says}\n---\n{text}");
+    }
+    for (format, says) in
+        [("junit", "<skipped message=\"not tested: it takes a second copy\"/>"), ("github", "::notice file=a.js,line=1")]
+    {
+        let (_, text) = planned(&plan, &[&words[..], &["--format", format]].concat());
+        assert!(text.contains(says), "{says}\n---\n{text}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_scan_is_said() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), "[]").unwrap();
+    let message = super::error(&["--url", "http://127.0.0.1/", "--findings", file.path().to_str().unwrap()]);
+    assert!(message.contains("lockcheck scan --format json"), "{message}");
+}
