@@ -168,7 +168,7 @@ fn sqlite(file: &PathBuf, statement: &str, timeout: Duration) -> Result<Vec<Valu
     let connection = rusqlite::Connection::open_with_flags(file, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     connection.busy_timeout(timeout)?;
     let mut prepared = connection.prepare(statement)?;
-    let names: Vec<String> = prepared.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = prepared.column_names().map(str::to_owned).collect();
     let mut rows = prepared.query([])?;
     let mut all = Vec::new();
     while let Some(row) = rows.next()? {
