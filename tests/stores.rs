@@ -140,3 +140,50 @@ fn stock_in_mariadb_is_read_before_and_after() {
     MariaDb(url.clone()).client().query_drop(TABLE).unwrap();
     judged([true, false].map(|lost| bought(MariaDb(url.clone()), &url, lost)));
 }
+
+/// A coupon that one process remembers, and one that a set shared by the copies does; run by k6 from the script that is written.
+#[test]
+fn the_script_for_k6_runs_and_fails_where_the_expectation_does() {
+    let Ok(k6) = std::env::var("LOCKCHECK_TEST_K6") else { return };
+    let copies = |shared: bool| -> [String; 2] {
+        let all = std::sync::Arc::new(std::sync::Mutex::new(std::collections::HashSet::new()));
+        let copy = || {
+            let seen = if shared { std::sync::Arc::clone(&all) } else { std::sync::Arc::default() };
+            service::serve(move |question| match question.path.as_str() {
+                "/coupons" => (201, "{\"id\":\"c-7\"}".to_owned()),
+                path if path.starts_with("/left/") => (200, "{\"n\":0}".to_owned()),
+                _ => (if seen.lock().unwrap().insert(question.body.clone()) { 200 } else { 409 }, "{\"ok\":true}".to_owned()),
+            })
+        };
+        [copy(), copy()]
+    };
+    for (shared, fails) in [(true, false), (false, true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("hammer.js");
+        let urls = copies(shared).map(|url| format!("{url}/redeem/{{{{capture.id}}}}"));
+        let words = ["hammer", "--url", &urls[0], "--url", &urls[1], "-d", "{{fresh}} {{env.HOME}}", "-n", "10", "--rounds", "2"];
+        let more = [
+            "--setup",
+            "POST /coupons {{fresh}}",
+            "--capture",
+            "id=json:$.id",
+            "--success",
+            "json.ok && status == 200",
+            "--emit",
+            "k6",
+        ];
+        let expect = ["--expect", "successes == 1 && requests == 10"];
+        let line = Line::try_parse_from([&words[..], &more, &expect].concat()).unwrap();
+        let mut text = Vec::new();
+        run(&line.args, &mut text, &|_| {}).unwrap();
+        std::fs::write(&script, &text).unwrap();
+        let output = std::process::Command::new(&k6)
+            .args(["run", "--quiet", "--no-usage-report", "--address", "", "-e", "HOME=/root"])
+            .arg(&script)
+            .output()
+            .unwrap();
+        let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        // 99: a threshold was crossed.
+        assert_eq!(output.status.code(), Some(if fails { 99 } else { 0 }), "{said}\n{}", String::from_utf8_lossy(&text));
+    }
+}

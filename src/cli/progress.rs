@@ -1,4 +1,4 @@
-//! How far a long scan has come, on a terminal only. Short scans show nothing.
+//! How far a long scan or a run of volleys has come, on a terminal only. Short scans show nothing.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -40,6 +40,28 @@ impl Spinner {
         if let Some(bar) = self.bar.get() {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// A line on standard error that says how far a run has come, and is gone when it ends. Where standard error is no terminal
+/// nothing is drawn.
+pub struct Ticker(ProgressBar);
+
+impl Ticker {
+    /// Nothing is drawn yet.
+    pub fn new() -> Ticker {
+        Ticker(ProgressBar::no_length().with_style(style()))
+    }
+
+    /// Shows these words.
+    pub fn show(&self, words: &str) {
+        self.0.set_message(words.to_owned());
+        self.0.tick();
+    }
+
+    /// Takes the line away.
+    pub fn clear(&self) {
+        self.0.finish_and_clear();
     }
 }
 

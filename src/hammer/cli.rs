@@ -25,6 +25,12 @@ pub struct HammerArgs {
     #[arg(long, value_name = "KIND", value_enum, exclusive = true)]
     pub init: Option<Kind>,
 
+    /// Print the JSON schema of plans, and do nothing else
+    #[arg(long, exclusive = true)]
+    pub schema: bool,
+    /// Write what is to be fired as a script for another tool instead of firing it
+    #[arg(long, value_name = "TOOL", value_enum)]
+    pub emit: Option<Tool>,
     /// Say which of these findings the experiments confirm or refute; the file is what lockcheck scan --format json wrote
     #[arg(long, value_name = "FILE")]
     pub findings: Option<PathBuf>,
@@ -106,9 +112,19 @@ pub struct HammerArgs {
     /// '{{fresh}}'"; nothing can be written
     #[arg(long, value_names = ["URL", "QUERY"], num_args = 2)]
     pub verify_sql: Vec<String>,
+    /// A route of a server that plays a provider and counts its calls; each copy finds it at $LOCKCHECK_WITNESS. '[NAME =] METHOD
+    /// /path [STATUS] [delay=TIME] [fail=N] [hangup] [rotate] [BODY]', as 'mail = POST /send 202'; with rotate, each refresh of a
+    /// token kills the one before. Repeat for more
+    #[arg(long, value_name = "ROUTE", requires = "start")]
+    pub witness: Vec<String>,
+    /// Send no requests: run one copy, then all, each time for so long, and count what they do by themselves. Each run has a
+    /// name of its own in $LOCKCHECK_FRESH
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "start")]
+    pub job: Option<Duration>,
     /// What must hold, over successes, refused, unknown, effects, requests, by_copy, and before and after, which are what the
-    /// reads gave, as 'after.stock == before.stock - 3 * successes'
-    /// [default: effects == 1 with --effect-id, --verify or --verify-sql, else successes == 1]
+    /// reads gave, as 'after.stock == before.stock - 3 * successes', and witness and witness_by_copy, which count calls by
+    /// route, as 'witness.mail == 1'
+    /// [default: effects == 1 where effects are counted, else successes == 1]
     #[arg(long, value_name = "EXPR")]
     pub expect: Option<String>,
 
@@ -138,9 +154,37 @@ pub struct HammerArgs {
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration, requires = "kill")]
     pub lease: Duration,
 
-    /// Accept any certificate
+    /// Stop all copies while the last bytes are delivered, and let them go on together: the tightest overlap there is
+    #[arg(long, value_enum, default_value_t = Gate::Bytes)]
+    pub gate: Gate,
+    /// Let the requests go over so long a time, longer with each round: for races that need an offset
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub jitter: Option<Duration>,
+    /// With one --url: connect to HOST:PORT instead of its host, which stays in the Host header and in TLS; once for each copy
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "run")]
+    pub replica: Vec<String>,
+    /// Take every address of the URL's host for a copy
+    #[arg(long, conflicts_with_all = ["run", "replica"])]
+    pub resolve_all: bool,
+    /// Behind a balancer: what in an answer says which copy gave it, as header:X-Served-By or json:$.pod
+    #[arg(long, value_name = "PLACE", conflicts_with = "run")]
+    pub copy_from: Option<String>,
+    /// Speak HTTP/2: over TLS where the service agrees, else in the clear (h2c) without asking; the last frames of all requests
+    /// of a connection go out in one write
+    #[arg(long, overrides_with = "http1")]
+    pub http2: bool,
+    /// Speak HTTP/1.1, a connection for each request; this is so by default
+    #[arg(long, overrides_with = "http2")]
+    pub http1: bool,
+    /// Accept any certificate; every report says so
     #[arg(long)]
     pub insecure: bool,
+    /// Show this certificate (PEM, with what leads to its authority) where the service asks for one
+    #[arg(long, value_name = "FILE", requires = "key")]
+    pub cert: Option<PathBuf>,
+    /// The private key of --cert (PEM)
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    pub key: Option<PathBuf>,
     /// Trust the certificates in this PEM file, and no others
     #[arg(long, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
@@ -156,6 +200,22 @@ pub struct HammerArgs {
     /// The command line's own words, which overrule a plan
     #[arg(skip)]
     pub words: Vec<OsString>,
+}
+
+/// What opens the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Gate {
+    /// The last byte of each request.
+    Bytes,
+    /// Copies that were stopped go on; only for copies that were started here.
+    Freeze,
+}
+
+/// A tool that a script is written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Tool {
+    /// Grafana k6, and its operator for Kubernetes
+    K6,
 }
 
 /// The form of the report.

@@ -6,11 +6,15 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
 use super::answer::{LARGEST, Progress, parse};
 use super::copies::Copy;
+
+/// How long writing may take where nothing else is said.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// A connection and what it has received.
 pub struct Connection {
@@ -62,7 +66,31 @@ impl Connection {
     /// Writes bytes of a request, waiting until the kernel has them.
     pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         let wire = self.seal(bytes)?;
-        self.socket.write_all(&wire)
+        let mut left = wire.as_slice();
+        let until = Instant::now() + self.socket.write_timeout()?.unwrap_or(LONGEST);
+        while !left.is_empty() {
+            match self.socket.write(left) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => left = &left[count..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < until => {
+                    wait_for(&[self.socket.as_fd()], PollFlags::OUT, Duration::from_millis(50));
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes out bytes that were received, at most so many.
+    pub fn drain(&mut self, most: usize) -> Vec<u8> {
+        let count = most.min(self.received.len());
+        self.received.drain(..count).collect()
+    }
+
+    /// Whether HTTP/2 may be spoken: over TLS only where both sides have said so.
+    pub fn speaks_http2(&self) -> bool {
+        self.tls.as_ref().is_none_or(|tls| tls.alpn_protocol() == Some(b"h2"))
     }
 
     /// The bytes as they go over the wire, encrypted in advance where that is needed.
@@ -162,8 +190,11 @@ impl AsFd for Connection {
 
 /// Which of the sockets have something to read, after at most `timeout`.
 pub fn wait_readable(sockets: &[BorrowedFd<'_>], timeout: Duration) -> Vec<bool> {
-    use rustix::event::{PollFd, PollFlags, poll};
-    let mut asked: Vec<PollFd<'_>> = sockets.iter().map(|socket| PollFd::from_borrowed_fd(*socket, PollFlags::IN)).collect();
+    wait_for(sockets, PollFlags::IN, timeout)
+}
+
+fn wait_for(sockets: &[BorrowedFd<'_>], what: PollFlags, timeout: Duration) -> Vec<bool> {
+    let mut asked: Vec<PollFd<'_>> = sockets.iter().map(|socket| PollFd::from_borrowed_fd(*socket, what)).collect();
     let timeout = rustix::time::Timespec {
         tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: timeout.subsec_nanos().into(),
@@ -183,6 +214,9 @@ fn tls_failure(name: &str, error: &io::Error) -> String {
         ),
         Some(rustls::Error::InvalidMessage(_)) => {
             format!("{name} does not speak TLS: should the URL start with http://?")
+        }
+        Some(rustls::Error::AlertReceived(rustls::AlertDescription::NoApplicationProtocol)) => {
+            format!("{name} does not speak this version of HTTP over TLS: try --http2, or leave it out")
         }
         Some(other) => format!("no TLS handshake with {name}: {other}"),
         None if error.kind() == io::ErrorKind::UnexpectedEof => {

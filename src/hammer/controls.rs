@@ -67,7 +67,7 @@ fn next(course: Course, done: &[Experiment]) -> Option<Order> {
     // A control that fails says what the fault is; one volley each is then enough for the record.
     let rounds = if violated(Cell::C1) || violated(Cell::C2) { 1 } else { course.rounds };
     match last.cell {
-        Cell::Stall | Cell::Kill => None,
+        Cell::Stall | Cell::Kill | Cell::Alone | Cell::Job => None,
         Cell::C0 if last.holds != Holds::Yes => None,
         Cell::C0 => order(Cell::C1, 1),
         Cell::C1 if course.copies > 1 && last.holds != Holds::No => order(Cell::C2, 1),

@@ -21,20 +21,25 @@ pub struct Copy {
 }
 
 /// Resolves the endpoints and refuses hosts that are neither near nor allowed.
-pub fn resolve(endpoints: &[Endpoint], allowed: &[String]) -> Result<Vec<Copy>> {
+pub fn resolve(endpoints: &[Endpoint], allowed: &[String], every_address: bool) -> Result<Vec<Copy>> {
     let mut copies: Vec<Copy> = Vec::new();
     for endpoint in endpoints {
-        let addresses: Vec<SocketAddr> = (endpoint.host.as_str(), endpoint.port)
+        let (host, port) = endpoint.via.as_ref().map_or((endpoint.host.as_str(), endpoint.port), |(host, port)| (host, *port));
+        let addresses: Vec<SocketAddr> = (host, port)
             .to_socket_addrs()
-            .with_context(|| format!("cannot find the host `{}`; check the URL's spelling and the name service", endpoint.host))?
+            .with_context(|| format!("cannot find the host `{host}`; check the URL's spelling and the name service"))?
             .collect();
         for address in &addresses {
-            permit(&endpoint.host, address.ip(), allowed)?;
+            permit(host, address.ip(), allowed)?;
         }
-        let Some(address) = listening(&addresses) else { bail!("the host `{}` has no address", endpoint.host) };
-        let plain = format!("{}:{}", endpoint.host, endpoint.port);
-        let same =
-            copies.iter().filter(|copy| copy.endpoint.host == endpoint.host && copy.endpoint.port == endpoint.port).count();
+        if every_address {
+            let each = addresses.iter().map(|&address| Copy { name: address.to_string(), endpoint: endpoint.clone(), address });
+            copies.extend(each);
+            continue;
+        }
+        let Some(address) = listening(&addresses) else { bail!("the host `{host}` has no address") };
+        let plain = format!("{host}:{port}");
+        let same = copies.iter().filter(|copy| copy.name == plain || copy.name.starts_with(&format!("{plain}#"))).count();
         let name = if same == 0 { plain } else { format!("{plain}#{}", same + 1) };
         copies.push(Copy { name, endpoint: endpoint.clone(), address });
     }

@@ -31,12 +31,16 @@ pub enum Need {
     Stall,
     /// A copy that is killed.
     Kill,
+    /// Copies that run by themselves for a while.
+    Job,
 }
 
 /// What shows a rule; `None` where no experiment tells it from others.
 pub fn need(rule: &str) -> Option<Need> {
     let within = |rules: &[&str]| rules.contains(&rule);
-    if within(&NOT_DECIDED_BY_DATA) || within(&["lock-check-then-set", "lock-per-call"]) {
+    if rule == "unleased-job" {
+        Some(Need::Job)
+    } else if within(&NOT_DECIDED_BY_DATA) || within(&["lock-check-then-set", "lock-per-call", "refresh-stampede"]) {
         Some(Need::Volley)
     } else if within(&ONE_PROCESS_STATE) || within(&ONE_PROCESS_EXCLUSION) {
         Some(Need::Copies)
@@ -62,6 +66,9 @@ pub struct Diagnosis {
 pub fn diagnose(experiments: &[Experiment], limit: Option<u64>) -> Diagnosis {
     let of = |cell| experiments.iter().filter(move |experiment: &&Experiment| experiment.cell == cell);
     let violated = |cell| of(cell).any(|experiment| experiment.holds == Holds::No);
+    if of(Cell::Job).next().is_some() {
+        return by_themselves(experiments);
+    }
     if of(Cell::C0).next().is_none() {
         return without_controls(experiments);
     }
@@ -89,6 +96,48 @@ pub fn diagnose(experiments: &[Experiment], limit: Option<u64>) -> Diagnosis {
     Diagnosis::default()
 }
 
+/// What copies did by themselves, over a period.
+fn by_themselves(experiments: &[Experiment]) -> Diagnosis {
+    let effects = |cell| {
+        let of = experiments.iter().filter(move |one| one.cell == cell && one.is_evidence());
+        of.filter_map(|one| one.tally.effects.map(|effects| (effects, one))).max_by_key(|(effects, _)| *effects)
+    };
+    let failed = experiments.iter().any(|one| one.cell == Cell::Job && one.holds == Holds::No);
+    let (true, Some((alone, _)), Some((all, worst))) = (failed, effects(Cell::Alone), effects(Cell::Job)) else {
+        return Diagnosis::default();
+    };
+    let copies = worst.copies_running;
+    let each = match &worst.state {
+        Some(state) if !state.calls_by_copy.is_null() => format!(", by copy: {}", state.calls_by_copy),
+        _ => String::new(),
+    };
+    if all >= alone * copies {
+        let why = format!(
+            "{copies} copies did it {all} times, one alone {alone}{each}: every copy runs the job, and nothing claims the run."
+        );
+        return Diagnosis { rules: vec!["unleased-job"], why: vec![why] };
+    }
+    let why = format!(
+        "{copies} copies did it {all} times, one alone {alone}{each}: more often than one copy, but not once for each: what claims the run \
+         is given back before the last copy has asked for it, or does not last that long."
+    );
+    Diagnosis { rules: vec!["lock-lease-overrun"], why: vec![why] }
+}
+
+/// The same where effects are refreshes of a credential that rotates: it is told more exactly.
+pub fn of_refreshes(mut found: Diagnosis) -> Diagnosis {
+    let rule = if found.rules.contains(&"lock-check-then-set") && !found.rules.contains(&"process-single-flight") {
+        "refresh-stampede"
+    } else if found.rules.contains(&"process-single-flight") || found.rules.contains(&"process-session") {
+        "process-single-flight"
+    } else {
+        return found;
+    };
+    found.rules = vec![rule];
+    found.why.push(format!("What is counted are refreshes of a credential that rotates: {rule}."));
+    found
+}
+
 /// C2 failed, but not once the copies had time to settle.
 pub fn is_stale_read(experiments: &[Experiment]) -> bool {
     let c2 = |settled, holds| experiments.iter().any(|one| one.cell == Cell::C2 && one.settled == settled && one.holds == holds);
@@ -114,14 +163,14 @@ pub fn mismatch(experiments: &[Experiment], expectation: &Expectation) -> Option
     let s = |count: u64| if count == 1 { "" } else { "s" };
     if told > seen {
         let words = format!(
-            "Answers and state disagree: {cell} was told of {told} effect{}, the state shows {seen}. Most who were told yes got nothing:              an update was lost, or the write is not what is answered for. If a repeated request is answered as the first one was,              name the effect with --effect-id.",
+            "Answers and state disagree: {cell} was told of {told} effect{}, the state shows {seen}. Most who were told yes got nothing: an update was lost, or the write is not what is answered for. If a repeated request is answered as the first one was, name the effect with --effect-id.",
             s(told)
         );
         return Some((ANSWERS_WITHOUT_EFFECT, words));
     }
     (seen > told + worst.tally.unknown).then(|| {
         let words = format!(
-            "Answers and state disagree: {cell} was told of {told} effect{}, the state shows {seen}. Somebody who was refused got it all              the same: the write comes before the decision.",
+            "Answers and state disagree: {cell} was told of {told} effect{}, the state shows {seen}. Somebody who was refused got it all the same: the write comes before the decision.",
             s(told)
         );
         (EFFECTS_WITHOUT_ANSWER, words)
@@ -257,6 +306,7 @@ fn counts(experiment: &Experiment) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::expect::Counted;
     use super::*;
     use Cell::{C0, C1, C2, C3, C4, Kill, Stall};
     use Holds::{No, Yes};
@@ -356,7 +406,8 @@ mod tests {
         let said = |successes: u64, effects: u64, named: Option<u64>, source: &str| {
             let mut one = Experiment::example(C4, 1, Yes, &[successes]);
             (one.tally.effects, one.tally.effects_settled, one.tally.named) = (Some(effects), true, named);
-            mismatch(&[one], &Expectation::parse(Some(source), false, true).unwrap()).map(|(name, _)| name)
+            mismatch(&[one], &Expectation::parse(Some(source), Counted { state: true, ..Counted::default() }).unwrap())
+                .map(|(name, _)| name)
         };
         assert_eq!(said(50, 1, None, "effects == 1"), Some(ANSWERS_WITHOUT_EFFECT));
         assert_eq!(said(1, 3, None, "effects == 1"), Some(EFFECTS_WITHOUT_ANSWER));

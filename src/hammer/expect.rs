@@ -9,12 +9,24 @@ use super::expression::{Expression, cel_value};
 use super::state::State;
 use super::tally::Tally;
 
-const NAMES: [&str; 8] = ["successes", "refused", "unknown", "effects", "requests", "by_copy", "before", "after"];
+const NAMES: [&str; 10] =
+    ["successes", "refused", "unknown", "effects", "requests", "by_copy", "before", "after", "witness", "witness_by_copy"];
 
 /// An expectation over counts.
 #[derive(Debug)]
 pub struct Expectation {
     expression: Expression,
+}
+
+/// What is counted beside answers.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Counted {
+    /// Answers name their effects.
+    pub named: bool,
+    /// The state is read before and after.
+    pub state: bool,
+    /// How many routes the witness has.
+    pub calls: usize,
 }
 
 /// Whether an expectation is met, given what is not known.
@@ -29,34 +41,50 @@ pub enum Holds {
 }
 
 impl Expectation {
-    /// Reads the expectation, or takes the usual one: one effect where effects are counted, else one success. `named`: answers
-    /// name their effects; `state`: the state is read before and after.
-    pub fn parse(source: Option<&str>, named: bool, state: bool) -> Result<Expectation> {
-        let effects_counted = named || state;
+    /// Reads the expectation, or takes the usual one: one effect where effects are counted, else one success.
+    pub fn parse(source: Option<&str>, counted: Counted) -> Result<Expectation> {
+        let Counted { named, state, calls } = counted;
+        // Calls of one route are effects; of several, an expectation must say which.
+        let effects_counted = named || state || calls == 1;
+        if calls > 1 && source.is_none() && !effects_counted {
+            return Err(anyhow!("--witness has several routes: say what must hold of them, as --expect 'witness.mail == 1'"));
+        }
         let usual = if effects_counted { "effects == 1" } else { "successes == 1" };
         let expression = Expression::compile("--expect", source.unwrap_or(usual), &NAMES)?;
         if expression.uses("effects") && !effects_counted {
             return Err(anyhow!(
-                "--expect speaks of effects: say how they are counted, with --effect-id, --verify or --verify-sql"
+                "--expect speaks of effects: say how they are counted, with --effect-id, --verify, --verify-sql or one --witness"
             ));
         }
         let expectation = Expectation { expression };
         if expectation.speaks_of_state() {
             // What the state looks like shows only once it is read.
-            return match state {
-                true => Ok(expectation),
-                false => Err(anyhow!(
+            let (reads, asks) = (expectation.speaks_of_reads(), expectation.speaks_of_calls());
+            return match (reads && !state, asks && calls == 0) {
+                (true, _) => Err(anyhow!(
                     "--expect speaks of the state before or after: say how it is read, with --verify or --verify-sql"
                 )),
+                (_, true) => {
+                    Err(anyhow!("--expect speaks of the witness: say what it plays, as --witness 'mail = POST /send 202'"))
+                }
+                _ => Ok(expectation),
             };
         }
         let trial = Tally { effects: effects_counted.then_some(1), ..Tally::default() };
         expectation.evaluate(&trial, &State::default(), 0, 1).map(|_| expectation).map_err(|error| anyhow!("--expect: {error}"))
     }
 
-    /// Whether it speaks of what was read before or after.
+    /// Whether it speaks of what was read before or after, or of calls that the witness saw.
     pub fn speaks_of_state(&self) -> bool {
+        self.speaks_of_reads() || self.speaks_of_calls()
+    }
+
+    fn speaks_of_reads(&self) -> bool {
         self.expression.uses("before") || self.expression.uses("after")
+    }
+
+    fn speaks_of_calls(&self) -> bool {
+        self.expression.uses("witness") || self.expression.uses("witness_by_copy")
     }
 
     /// Whether it speaks of what was read before.
@@ -128,6 +156,8 @@ impl Expectation {
             ("by_copy", by_copy.into()),
             ("before", cel_value(&state.before)),
             ("after", cel_value(&state.after)),
+            ("witness", cel_value(&state.calls)),
+            ("witness_by_copy", cel_value(&state.calls_by_copy)),
         ])
     }
 }
@@ -139,7 +169,10 @@ mod tests {
     use super::*;
 
     fn judge(source: Option<&str>, tally: &Tally) -> Holds {
-        Expectation::parse(source, tally.effects.is_some(), false).unwrap().judge(tally, &State::default()).unwrap()
+        Expectation::parse(source, Counted { named: tally.effects.is_some(), ..Counted::default() })
+            .unwrap()
+            .judge(tally, &State::default())
+            .unwrap()
     }
 
     fn tally(successes: u64, unknown: u64, effects: Option<u64>) -> Tally {
@@ -173,7 +206,7 @@ mod tests {
 
     #[test]
     fn the_limit_is_the_one_number_above_one() {
-        let limit = |source| Expectation::parse(Some(source), false, false).unwrap().limit();
+        let limit = |source| Expectation::parse(Some(source), Counted::default()).unwrap().limit();
         assert_eq!(limit("successes <= 5"), Some(5));
         assert_eq!(limit("successes == 1"), None);
         assert_eq!(limit("successes >= 1 && successes <= 7"), Some(7));
@@ -182,21 +215,39 @@ mod tests {
 
     #[test]
     fn effects_need_a_way_to_count_them() {
-        let error = Expectation::parse(Some("effects == 1"), false, false).unwrap_err().to_string();
+        let error = Expectation::parse(Some("effects == 1"), Counted::default()).unwrap_err().to_string();
         assert!(error.contains("--effect-id, --verify"), "{error}");
-        assert!(Expectation::parse(Some("successes + 1"), false, false).unwrap_err().to_string().contains("true or false"));
+        assert!(Expectation::parse(Some("successes + 1"), Counted::default()).unwrap_err().to_string().contains("true or false"));
     }
     #[test]
     fn the_state_before_and_after_can_be_compared() {
-        let stock = |before: u64, after: u64| State { before: json!({"stock": before}), after: json!({"stock": after}) };
-        let invariant = Expectation::parse(Some("after.stock == before.stock - 3 * successes"), false, true).unwrap();
+        let stock = |before: u64, after: u64| State {
+            before: json!({"stock": before}),
+            after: json!({"stock": after}),
+            ..State::default()
+        };
+        let read = Counted { state: true, ..Counted::default() };
+        let invariant = Expectation::parse(Some("after.stock == before.stock - 3 * successes"), read).unwrap();
         let judge = |tally: &Tally, state: &State| invariant.judge(tally, state);
         assert_eq!(judge(&tally(2, 0, None), &stock(9, 3)), Ok(Holds::Yes));
         assert_eq!(judge(&tally(2, 0, None), &stock(9, 6)), Ok(Holds::No));
         assert_eq!(judge(&tally(1, 1, None), &stock(9, 3)), Ok(Holds::Undecided));
         assert!(judge(&tally(1, 0, None), &State::default()).is_err());
         assert!(invariant.counts_beyond_one());
-        let error = Expectation::parse(Some("after.stock == 0"), true, false).unwrap_err().to_string();
+        let error =
+            Expectation::parse(Some("after.stock == 0"), Counted { named: true, ..Counted::default() }).unwrap_err().to_string();
         assert!(error.contains("--verify-sql"), "{error}");
+    }
+
+    #[test]
+    fn calls_that_the_witness_saw_can_be_counted() {
+        let two = Counted { calls: 2, ..Counted::default() };
+        let seen = State { calls: json!({"mail": 1}), calls_by_copy: json!({"mail": {"copy 1": 1}}), ..State::default() };
+        let expectation = Expectation::parse(Some("witness.mail == 1 && witness_by_copy.mail['copy 1'] == 1"), two).unwrap();
+        assert_eq!(expectation.judge(&tally(0, 0, None), &seen), Ok(Holds::Yes));
+        assert_eq!(Expectation::parse(None, Counted { calls: 1, ..two }).unwrap().source(), "effects == 1");
+        assert!(Expectation::parse(None, two).unwrap_err().to_string().contains("witness.mail == 1"));
+        let error = Expectation::parse(Some("witness.mail == 1"), Counted::default()).unwrap_err().to_string();
+        assert!(error.contains("--witness 'mail"), "{error}");
     }
 }

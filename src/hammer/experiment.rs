@@ -26,6 +26,10 @@ pub enum Cell {
     Stall,
     /// One copy killed while it holds the request; another copy is asked afterwards.
     Kill,
+    /// One copy runs by itself for a while.
+    Alone,
+    /// All copies run by themselves for a while.
+    Job,
 }
 
 impl Cell {
@@ -39,6 +43,8 @@ impl Cell {
             Cell::C4 => "c4",
             Cell::Stall => "stall",
             Cell::Kill => "kill",
+            Cell::Alone => "alone",
+            Cell::Job => "job",
         }
     }
 
@@ -52,7 +58,14 @@ impl Cell {
             Cell::C4 => "all at once across copies",
             Cell::Stall => "one copy stopped in the middle",
             Cell::Kill => "one copy killed in the middle",
+            Cell::Alone => "one copy by itself",
+            Cell::Job => "all copies by themselves",
         }
+    }
+
+    /// Whether what had to hold is tried in it, as opposed to a control.
+    pub fn is_trial(self) -> bool {
+        self.is_volley() || self == Cell::Job
     }
 
     /// Whether requests are fired together.
@@ -90,7 +103,9 @@ pub struct Experiment {
     pub settled: bool,
     /// The counts.
     pub tally: Tally,
-    /// The state before and after, where it was read.
+    /// Copies that ran meanwhile.
+    pub copies_running: u64,
+    /// The state before and after, where it was read, and what the witness saw.
     pub state: Option<State>,
     /// Whether the expectation was met.
     pub holds: Holds,
@@ -118,6 +133,7 @@ impl Experiment {
             round,
             settled: false,
             tally: Tally::default(),
+            copies_running: 0,
             state: None,
             holds: Holds::Undecided,
             overlap: None,

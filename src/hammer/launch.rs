@@ -35,8 +35,12 @@ pub struct Fleet {
     /// The folder of their logs.
     pub logs: PathBuf,
     processes: Vec<Process>,
+    environments: Vec<Environment>,
     keep_logs: bool,
 }
+
+/// What a copy finds in its environment beside `PORT` and `LOCKCHECK_COPY`.
+pub type Environment = Vec<(String, String)>;
 
 struct Process {
     child: Child,
@@ -45,20 +49,23 @@ struct Process {
     log: PathBuf,
 }
 
-/// Starts the copies and waits until each is ready.
-pub fn start(launch: &Launch, tls: &Arc<ClientConfig>, interrupt: &Interrupt) -> Result<Fleet> {
+/// Starts the copies and waits until each is ready, where something is to be sent to them.
+pub fn start(launch: &Launch, environments: Vec<Environment>, tls: &Arc<ClientConfig>, interrupt: &Interrupt) -> Result<Fleet> {
     let ports = free_ports(usize::from(launch.copies))?;
     let logs = log_folder(launch.logs.as_deref())?;
-    let mut fleet = Fleet { copies: Vec::new(), logs, processes: Vec::new(), keep_logs: true };
+    let mut fleet = Fleet { copies: Vec::new(), logs, processes: Vec::new(), environments, keep_logs: true };
     for (index, &port) in ports.iter().enumerate() {
         let log = fleet.logs.join(format!("copy-{}.log", index + 1));
-        let process =
-            spawn(&launch.command, port, index, log).with_context(|| format!("--run: cannot start `{}`", launch.command))?;
+        let process = spawn(&launch.command, port, index, fleet.environment(index), log)
+            .with_context(|| format!("--run: cannot start `{}`", launch.command))?;
         fleet.processes.push(process);
     }
     let deadline = Instant::now() + launch.timeout;
     for (index, &port) in ports.iter().enumerate() {
-        let address = fleet.wait_ready(index, port, launch, tls, deadline, interrupt)?;
+        let address = match launch.ready {
+            None if launch.by_itself => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
+            _ => fleet.wait_ready(index, port, launch, tls, deadline, interrupt)?,
+        };
         fleet.copies.push(copy(index, address, &launch.target));
     }
     fleet.keep_logs = false;
@@ -66,10 +73,19 @@ pub fn start(launch: &Launch, tls: &Arc<ClientConfig>, interrupt: &Interrupt) ->
 }
 
 impl Fleet {
+    fn environment(&self, index: usize) -> &[(String, String)] {
+        self.environments.get(index).map_or(&[], Vec::as_slice)
+    }
+
     /// Keeps the logs after the copies are stopped; says where they are.
     pub fn keep_logs(&mut self) -> &Path {
         self.keep_logs = true;
         &self.logs
+    }
+
+    /// The process groups of the copies.
+    pub fn groups(&self) -> Vec<Pid> {
+        self.processes.iter().map(|process| process.group).collect()
     }
 
     /// Stops a copy, every process of it, until it is resumed.
@@ -97,8 +113,17 @@ impl Fleet {
         _ = old.guardian.kill();
         _ = old.guardian.wait();
         let log = old.log.clone();
-        *old = spawn(&launch.command, port, index, log)?;
+        self.processes[index] = spawn(&launch.command, port, index, self.environment(index), log)?;
         self.wait_ready(index, port, launch, tls, Instant::now() + launch.timeout, interrupt).map(|_| ())
+    }
+
+    /// The copies that have failed though nobody stopped them, in words; one that ended in good order had nothing more to do.
+    pub fn failed(&mut self) -> Vec<String> {
+        let ended = self.processes.iter_mut().enumerate().filter_map(|(index, process)| {
+            let status = process.child.try_wait().ok().flatten().filter(|status| !status.success())?;
+            Some(format!("copy {} failed ({status}); its log ends with:\n{}", index + 1, tail(&process.log)))
+        });
+        ended.collect()
     }
 
     /// The copies that have ended though nobody stopped them, in words.
@@ -127,7 +152,7 @@ impl Fleet {
             }
             if let Some(address) = accepting(port) {
                 let Some(path) = &launch.ready else { return Ok(address) };
-                match ask_ready(&copy(index, address, &launch.target), path, tls, interrupt) {
+                match ask_ready(&copy(index, address, &launch.target), path, launch.http2, tls, interrupt) {
                     Ok(()) => return Ok(address),
                     Err(what) => seen = what,
                 }
@@ -180,7 +205,7 @@ impl Process {
     }
 }
 
-fn spawn(command: &str, port: u16, index: usize, log: PathBuf) -> Result<Process> {
+fn spawn(command: &str, port: u16, index: usize, environment: &[(String, String)], log: PathBuf) -> Result<Process> {
     let mut file = File::options().create(true).append(true).open(&log)?;
     // The command may hold secrets, so that the log does not repeat it.
     writeln!(file, "copy {} on PORT {port}", index + 1)?;
@@ -188,6 +213,7 @@ fn spawn(command: &str, port: u16, index: usize, log: PathBuf) -> Result<Process
         .args(["-c", command])
         .env("PORT", port.to_string())
         .env("LOCKCHECK_COPY", (index + 1).to_string())
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stdout(file.try_clone()?)
         .stderr(file)
@@ -238,7 +264,7 @@ fn accepting(port: u16) -> Option<SocketAddr> {
     ends.into_iter().find(|end| TcpStream::connect_timeout(end, Duration::from_millis(250)).is_ok())
 }
 
-fn ask_ready(copy: &Copy, path: &str, tls: &Arc<ClientConfig>, interrupt: &Interrupt) -> Result<(), String> {
+fn ask_ready(copy: &Copy, path: &str, http2: bool, tls: &Arc<ClientConfig>, interrupt: &Interrupt) -> Result<(), String> {
     let range = Range {
         copies: std::slice::from_ref(copy),
         tls: Arc::clone(tls),
@@ -246,6 +272,9 @@ fn ask_ready(copy: &Copy, path: &str, tls: &Arc<ClientConfig>, interrupt: &Inter
         mechanism: super::release::Mechanism::Loop,
         parts: 1,
         timeout: Duration::from_secs(2),
+        http2,
+        frozen: Vec::new(),
+        window: Duration::ZERO,
         interrupt: interrupt.clone(),
     };
     let target = Template::parse(path, &|_| None, &mut Vec::new()).map_err(|error| error.to_string())?;
@@ -267,6 +296,7 @@ fn copy(index: usize, address: SocketAddr, target: &Template) -> Copy {
             port: address.port(),
             authority: address.to_string(),
             target: target.clone(),
+            via: None,
         },
         address,
     }

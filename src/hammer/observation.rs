@@ -36,6 +36,8 @@ pub struct Observation {
     pub answer: Result<Answer, String>,
     /// What it counts as.
     pub outcome: Outcome,
+    /// Which copy gave the answer, where the answer says so.
+    pub served_by: Option<String>,
     /// The effect that an accepted answer names.
     pub effect: Option<String>,
     /// Why the outcome is not what the status alone says.
@@ -107,6 +109,7 @@ impl Observation {
             times: Times::default(),
             answer: Ok(Answer { status: 200, headers: Vec::new(), body: Vec::new() }),
             outcome: Outcome::Accepted,
+            served_by: None,
             effect: None,
             remark: None,
         }

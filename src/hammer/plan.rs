@@ -3,25 +3,31 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
-use url::Url;
+use anyhow::{Result, anyhow, bail, ensure};
 
-use super::cli::HammerArgs;
+use super::cli::{Gate, HammerArgs};
 use super::controls::Course;
 use super::database::Query;
-use super::expect::Expectation;
+use super::expect::{Counted, Expectation};
 use super::expression::Expression;
 use super::locator::Locator;
-use super::mask::{Mask, is_secret_name};
+use super::mask::Mask;
 use super::observation::{ANSWER_NAMES, Criteria};
+use super::reader::{Reader, capture, method, replica};
 use super::release::Mechanism;
 use super::request::{Hold, RequestTemplate};
-use super::template::{Template, Values};
+use super::template::Template;
+use super::witness::Route;
 
 /// The most requests one copy gets in one volley.
 pub const MOST_PER_COPY: usize = 1000;
 /// The most requests one run sends.
 pub const MOST_IN_ALL: usize = 100_000;
+
+/// The longest time over which a volley is let go.
+const LONGEST_JITTER: Duration = Duration::from_secs(1);
+/// The longest that copies run by themselves.
+const LONGEST_JOB: Duration = Duration::from_secs(600);
 
 /// A whole run, decided before anything is sent.
 #[derive(Debug)]
@@ -36,6 +42,10 @@ pub struct Plan {
     pub captures: Vec<(String, Locator)>,
     /// How the state is read, before and after.
     pub verify: Option<Verify>,
+    /// Routes of the witness.
+    pub witness: Vec<Route>,
+    /// For how long copies run by themselves, where no request is sent.
+    pub job: Option<Duration>,
     /// What counts as what.
     pub criteria: Criteria,
     /// What must hold of every experiment.
@@ -60,8 +70,18 @@ pub struct Plan {
     pub hold: Hold,
     /// How it is let go.
     pub mechanism: Mechanism,
+    /// What opens the gate.
+    pub gate: Gate,
+    /// The longest time over which requests are let go.
+    pub jitter: Option<Duration>,
+    /// What in an answer says which copy gave it.
+    pub copy_from: Option<Locator>,
+    /// HTTP/2 is spoken.
+    pub http2: bool,
     /// Whose certificates are trusted.
     pub trust: Trust,
+    /// Every address of a host is a copy.
+    pub resolve_all: bool,
     /// Hosts beyond this machine's network that may be fired at.
     pub allowed_hosts: Vec<String>,
     /// Hides secrets in what is printed.
@@ -90,6 +110,8 @@ pub struct Endpoint {
     pub authority: String,
     /// Path and query.
     pub target: Template,
+    /// Where to connect instead of host and port.
+    pub via: Option<(String, u16)>,
 }
 
 /// How copies are started.
@@ -105,6 +127,10 @@ pub struct Launch {
     pub ready: Option<String>,
     /// How long that may take.
     pub timeout: Duration,
+    /// HTTP/2 is spoken to them.
+    pub http2: bool,
+    /// Nothing is sent to them, so that they need not listen.
+    pub by_itself: bool,
     /// The folder below which their logs are written; the system's for temporary files where there is none.
     pub logs: Option<PathBuf>,
 }
@@ -136,6 +162,10 @@ pub struct Trust {
     pub insecure: bool,
     /// Those in this file.
     pub authorities: Option<PathBuf>,
+    /// What is shown to a service that asks: files with a certificate and its key.
+    pub identity: Option<(PathBuf, PathBuf)>,
+    /// HTTP/2 is asked for.
+    pub http2: bool,
 }
 
 impl Plan {
@@ -154,11 +184,20 @@ impl Plan {
                 target: reader.path(args.path.as_deref().unwrap_or("/"))?,
                 ready: args.ready.clone(),
                 timeout: args.ready_timeout,
+                http2: args.http2 && !args.http1,
+                by_itself: args.job.is_some(),
                 logs: args.logs.clone(),
             }),
             None if args.url.is_empty() => bail!("name the copies with --url, or start them with --run"),
             None => {
                 let mut endpoints = args.url.iter().map(|url| reader.endpoint(url)).collect::<Result<Vec<_>>>()?;
+                if !args.replica.is_empty() {
+                    let [endpoint] = endpoints.as_slice() else {
+                        bail!("--replica says where copies of one --url are: give one")
+                    };
+                    let via = args.replica.iter().map(|text| replica(text)).collect::<Result<Vec<_>>>()?;
+                    endpoints = via.into_iter().map(|via| Endpoint { via: Some(via), ..endpoint.clone() }).collect();
+                }
                 if let Some(path) = &args.path {
                     let target = reader.path(path)?;
                     endpoints.iter_mut().for_each(|endpoint| endpoint.target = target.clone());
@@ -172,7 +211,22 @@ impl Plan {
             [url, statement] => Some(Verify::Sql(Box::new(reader.query(url, statement)?))),
             _ => args.verify.as_deref().map(|text| reader.verify(text, &headers)).transpose()?,
         };
-        let expectation = Expectation::parse(args.expect.as_deref(), args.effect_id.is_some(), verify.is_some())?;
+        let witness = args.witness.iter().map(|text| Route::parse(text)).collect::<Result<Vec<_>>>()?;
+        for (index, route) in witness.iter().enumerate() {
+            let same = witness[..index].iter().any(|other| other.name == route.name);
+            ensure!(!same, "--witness: two routes are called `{}`; give one another name, as 'other = POST /path'", route.name);
+        }
+        if let Some(period) = args.job {
+            ensure!(period <= LONGEST_JOB, "--job {period:?}: at most {LONGEST_JOB:?}");
+            ensure!(
+                verify.is_some() || !witness.is_empty(),
+                "--job: say how effects are counted, with --witness, --verify or --verify-sql"
+            );
+        }
+        let expectation = Expectation::parse(
+            args.expect.as_deref(),
+            Counted { named: args.effect_id.is_some(), state: verify.is_some(), calls: witness.len() },
+        )?;
         let expression = |option, source: &Option<String>| {
             source.as_deref().map(|source| Expression::compile(option, source, &ANSWER_NAMES)).transpose()
         };
@@ -195,6 +249,14 @@ impl Plan {
             Source::Running(endpoints) => endpoints.len(),
             Source::Started(launch) => usize::from(launch.copies),
         };
+        ensure!(args.gate == Gate::Bytes || args.run.is_some(), "--gate freeze stops copies: start them with --run");
+        if let Some(jitter) = args.jitter {
+            ensure!(jitter <= LONGEST_JITTER, "--jitter {jitter:?}: at most {LONGEST_JITTER:?}");
+            ensure!(
+                args.gate == Gate::Bytes,
+                "--jitter and --gate freeze cannot go together: what is let go at once has no offset"
+            );
+        }
         within_limits(args.requests, args.rounds, copies)?;
         let controls = fresh || !setup.is_empty();
         if args.stall.is_some() || args.kill {
@@ -208,6 +270,8 @@ impl Plan {
             setup,
             captures,
             verify,
+            witness,
+            job: args.job,
             criteria,
             expectation,
             requests: args.requests,
@@ -219,7 +283,21 @@ impl Plan {
             timeout: args.timeout,
             hold: args.hold,
             mechanism: args.release,
-            trust: Trust { insecure: args.insecure, authorities: args.cacert.clone() },
+            gate: args.gate,
+            jitter: args.jitter,
+            copy_from: args
+                .copy_from
+                .as_deref()
+                .map(|text| Locator::parse(text).map_err(|error| anyhow!("--copy-from: {error}")))
+                .transpose()?,
+            http2: args.http2 && !args.http1,
+            trust: Trust {
+                insecure: args.insecure,
+                authorities: args.cacert.clone(),
+                identity: args.cert.clone().zip(args.key.clone()),
+                http2: args.http2 && !args.http1,
+            },
+            resolve_all: args.resolve_all,
             allowed_hosts: args.allow_host.clone(),
             mask: Mask::of(reader.secrets),
         })
@@ -230,18 +308,16 @@ impl Plan {
         Course { copies, controls: self.controls, rounds: self.rounds, stall: self.stall.is_some(), kill: self.kill }
     }
 
+    /// Over how long the requests of a round are let go: from none at all in the first to the whole jitter in the last.
+    pub fn window(&self, round: u32) -> Duration {
+        let jitter = self.jitter.unwrap_or_default();
+        if self.rounds > 1 { jitter * (round - 1) / (self.rounds - 1) } else { jitter }
+    }
+
     /// How many requests an experiment sends that sends them one after another.
     pub fn sequential_requests(&self, copies: usize) -> usize {
         if self.expectation.counts_beyond_one() { self.requests } else { self.requests.min(copies.max(2) + 1) }
     }
-}
-
-/// Reads `NAME=PLACE`.
-fn capture(text: &str) -> Result<(String, Locator)> {
-    let usage = "write it as NAME=PLACE, for example id=json:$.id";
-    let (name, place) = text.split_once('=').ok_or_else(|| anyhow!("--capture '{text}': {usage}"))?;
-    let place = Locator::parse(place.trim()).map_err(|error| anyhow!("--capture '{text}': {error}"))?;
-    Ok((name.trim().to_owned(), place))
 }
 
 fn within_limits(requests: usize, rounds: u32, copies: usize) -> Result<()> {
@@ -255,132 +331,6 @@ fn within_limits(requests: usize, rounds: u32, copies: usize) -> Result<()> {
         "-n {requests} --rounds {rounds} would send up to {total} requests; at most {MOST_IN_ALL} a run: lower one of them"
     );
     Ok(())
-}
-
-/// Reads texts into templates and remembers which of them are secret.
-struct Reader<'a> {
-    environment: &'a dyn Fn(&str) -> Option<String>,
-    secrets: Vec<String>,
-    /// Names of values that set-up requests give.
-    captures: Vec<String>,
-}
-
-impl Reader<'_> {
-    fn template(&mut self, what: &str, text: &str) -> Result<Template> {
-        let template = Template::parse(text, self.environment, &mut self.secrets).map_err(|error| anyhow!("{what}: {error}"))?;
-        if let Some(name) = template.captures().find(|name| !self.captures.iter().any(|known| known == name)) {
-            bail!(
-                "{what}: nothing gives `{{{{capture.{name}}}}}` its value; say where it stands with --capture {name}=json:$.PATH"
-            );
-        }
-        Ok(template)
-    }
-
-    fn header(&mut self, text: &str) -> Result<(String, Template)> {
-        let (name, value) = text.split_once(':').ok_or_else(|| anyhow!("-H '{text}': write a header as 'name: value'"))?;
-        let (name, value) = (name.trim(), value.trim());
-        let token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-        ensure!(!name.is_empty() && name.chars().all(token), "-H '{text}': `{name}` is no header name");
-        ensure!(
-            !["content-length", "transfer-encoding"].iter().any(|own| name.eq_ignore_ascii_case(own)),
-            "-H '{name}': lockcheck frames the body itself; leave this header out"
-        );
-        let known = self.secrets.len();
-        let template = self.template(&format!("-H '{name}'"), value)?;
-        let line_end = |text: &String| text.contains(['\r', '\n']);
-        ensure!(
-            !line_end(&value.to_owned()) && !self.secrets[known..].iter().any(line_end),
-            "-H '{name}': a header's value is one line"
-        );
-        if is_secret_name(name) && !template.names_entity() {
-            let words = value.split_whitespace().filter(|word| word.len() > 6 && !word.contains("{{"));
-            self.secrets.extend(words.map(str::to_owned));
-        }
-        Ok((name.to_owned(), template))
-    }
-
-    fn path(&mut self, text: &str) -> Result<Template> {
-        ensure!(text.starts_with('/'), "`{text}`: a path starts with `/`");
-        self.template("the path", text)
-    }
-
-    fn endpoint(&mut self, text: &str) -> Result<Endpoint> {
-        let with_scheme = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
-        let authority_at = with_scheme.find("://").map_or(0, |at| at + 3);
-        let target_at = with_scheme[authority_at..].find(['/', '?']).map_or(with_scheme.len(), |at| authority_at + at);
-        let (base, target) = with_scheme.split_at(target_at);
-        let shown = Mask::default().apply(text);
-        let url = Url::parse(base).with_context(|| format!("--url {shown}: write http://HOST:PORT/PATH"))?;
-        let tls = match url.scheme() {
-            "http" => false,
-            "https" => true,
-            other => bail!("--url {shown}: `{other}` is not spoken; write http:// or https://"),
-        };
-        if let Some(password) = url.password() {
-            self.secrets.push(password.to_owned());
-        }
-        ensure!(
-            url.username().is_empty() && url.password().is_none(),
-            "--url {shown}: give credentials as a header, for example -H 'authorization: Basic {{{{env.CREDENTIALS}}}}'"
-        );
-        let host = url.host_str().ok_or_else(|| anyhow!("--url {shown}: there is no host"))?;
-        let port = url.port_or_known_default().unwrap_or(80);
-        let authority = match url.port() {
-            Some(port) => format!("{host}:{port}"),
-            None => host.to_owned(),
-        };
-        let target = target.split('#').next().unwrap_or_default();
-        let target = if target.starts_with('/') { target.to_owned() } else { format!("/{target}") };
-        Ok(Endpoint {
-            tls,
-            host: host.trim_matches(['[', ']']).to_owned(),
-            port,
-            authority,
-            target: self.template(&format!("--url {shown}"), &target)?,
-        })
-    }
-
-    fn step(&mut self, option: &str, text: &str, headers: &[(String, Template)]) -> Result<Step> {
-        let usage = || {
-            anyhow!(
-                "{option} '{text}': write it as 'METHOD /path BODY', for example 'POST /coupons {{\"code\":\"{{{{fresh}}}}\"}}'"
-            )
-        };
-        let (verb, rest) = text.trim().split_once(char::is_whitespace).ok_or_else(usage)?;
-        let (path, body) = rest.trim().split_once(char::is_whitespace).unwrap_or((rest.trim(), ""));
-        ensure!(path.starts_with('/'), usage());
-        let body = Some(body.trim()).filter(|body| !body.is_empty());
-        let body = body.map(|body| self.template(option, body)).transpose()?;
-        Ok(Step {
-            source: text.to_owned(),
-            request: RequestTemplate { method: method(verb)?, headers: headers.to_vec(), body },
-            target: self.template(option, path)?,
-        })
-    }
-
-    fn query(&mut self, url: &str, statement: &str) -> Result<Query> {
-        let url = self.template("--verify-sql", url)?.render(Values { fresh: "", n: 1, captured: &[] });
-        let password = Url::parse(&url).ok().and_then(|url| url.password().map(str::to_owned));
-        self.secrets.extend(password);
-        Query::new(&url, self.template("--verify-sql", statement)?)
-    }
-
-    fn verify(&mut self, text: &str, headers: &[(String, Template)]) -> Result<Verify> {
-        let usage = "write it as 'GET /path PLACE', for example 'GET /orders/{{fresh}} json:$.count'";
-        let (read, place) = text.trim().rsplit_once(char::is_whitespace).ok_or_else(|| anyhow!("--verify '{text}': {usage}"))?;
-        let locator = Locator::parse(place).map_err(|error| anyhow!("--verify: {error}; {usage}"))?;
-        // The volley's own content type says nothing about a read.
-        let headers: Vec<_> = headers.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("content-type")).cloned().collect();
-        Ok(Verify::Http(self.step("--verify", read, &headers)?, locator))
-    }
-}
-
-fn method(text: &str) -> Result<String> {
-    let method = text.to_ascii_uppercase();
-    let known = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'-');
-    ensure!(known, "`{text}` is no HTTP method");
-    ensure!(method != "CONNECT", "CONNECT opens a tunnel; there is nothing to judge");
-    Ok(method)
 }
 
 #[cfg(test)]

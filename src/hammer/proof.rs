@@ -178,6 +178,7 @@ fn of_report(rule: &str, need: Need, report: &Report) -> (Outcome, String) {
         Need::Volley | Need::Copies => Cell::C4,
         Need::Stall => Cell::Stall,
         Need::Kill => Cell::Kill,
+        Need::Job => Cell::Job,
     };
     let of = rate(&report.experiments, cell);
     let earlier = || report.experiments.iter().any(|one| one.cell < cell && one.holds == super::expect::Holds::No);
@@ -191,6 +192,7 @@ fn of_report(rule: &str, need: Need, report: &Report) -> (Outcome, String) {
     match (of.of, need) {
         (0, Need::Stall) => untested("it takes a copy that is stopped for longer than the lease: --stall".to_owned()),
         (0, Need::Kill) => untested("it takes a copy that is killed in the middle: --kill".to_owned()),
+        (0, Need::Job) => untested("it takes copies that run by themselves for a while: --job".to_owned()),
         (0, _) => {
             untested(report.why.first().cloned().unwrap_or_else(|| "no experiment that shows it was carried out".to_owned()))
         }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use rustix::net::{SendFlags, send};
@@ -27,6 +27,17 @@ impl Mechanism {
     }
 }
 
+/// How the gate is opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Opening {
+    /// How last bytes are let go.
+    pub mechanism: Mechanism,
+    /// In how many parts.
+    pub parts: usize,
+    /// Over how long a time, request by request; zero: as fast as can be.
+    pub window: Duration,
+}
+
 /// What one opening of the gate did.
 #[derive(Debug)]
 pub struct Released {
@@ -42,8 +53,21 @@ pub struct Released {
 
 /// Lets go of what each socket holds back, first to last, in `parts`: after each part, `glance` is told how many are gone.
 /// One part is the fastest. Falls back to the loop where io_uring is not to be had.
-pub fn release(held: &[(BorrowedFd<'_>, &[u8])], mechanism: Mechanism, parts: usize, glance: &mut dyn FnMut(usize)) -> Released {
+pub fn release(held: &[(BorrowedFd<'_>, &[u8])], opening: Opening, glance: &mut dyn FnMut(usize)) -> Released {
+    let Opening { mechanism, parts, window } = opening;
+    let parts = if window.is_zero() { parts } else { held.len() };
     let size = held.len().div_ceil(parts.max(1)).max(1);
+    let steps = u32::try_from(held.len().div_ceil(size).saturating_sub(1)).unwrap_or(u32::MAX).max(1);
+    let mut passed = 0;
+    let began = Instant::now();
+    let glance = &mut |gone: usize| {
+        glance(gone);
+        passed += 1;
+        // The last part is followed by none.
+        while !window.is_zero() && passed < steps + 1 && began.elapsed() < window * passed / steps {
+            std::hint::spin_loop();
+        }
+    };
     #[cfg(target_os = "linux")]
     if mechanism == Mechanism::IoUring
         && std::env::var_os("LOCKCHECK_NO_URING").is_none()
@@ -152,7 +176,8 @@ mod tests {
             let pairs = pairs(20);
             let held: Vec<_> = pairs.iter().map(|(near, _)| (near.as_fd(), b"xy".as_slice())).collect();
             let mut glances = Vec::new();
-            let released = release(&held, mechanism, 4, &mut |gone| glances.push(gone));
+            let released =
+                release(&held, Opening { mechanism, parts: 4, window: Duration::ZERO }, &mut |gone| glances.push(gone));
             assert_eq!(glances, [5, 10, 15, 20]);
             assert!(released.failed.iter().all(Option::is_none), "{:?}", released.failed);
             assert!(mechanism == Mechanism::IoUring || released.by == Mechanism::Loop);
@@ -165,11 +190,24 @@ mod tests {
     }
 
     #[test]
+    fn a_window_spreads_the_release() {
+        for mechanism in [Mechanism::IoUring, Mechanism::Loop] {
+            let pairs = pairs(5);
+            let held: Vec<_> = pairs.iter().map(|(near, _)| (near.as_fd(), b"x".as_slice())).collect();
+            let window = Duration::from_millis(20);
+            let released = release(&held, Opening { mechanism, parts: 1, window }, &mut |_| {});
+            let spread = released.gone[4].duration_since(released.gone[0]);
+            assert!(spread >= Duration::from_millis(14), "{spread:?}");
+        }
+    }
+
+    #[test]
     fn a_dead_socket_is_said() {
         let pairs = pairs(1);
         pairs[0].0.shutdown(std::net::Shutdown::Write).unwrap();
         for mechanism in [Mechanism::IoUring, Mechanism::Loop] {
-            let released = release(&[(pairs[0].0.as_fd(), b"x")], mechanism, 1, &mut |_| {});
+            let released =
+                release(&[(pairs[0].0.as_fd(), b"x")], Opening { mechanism, parts: 1, window: Duration::ZERO }, &mut |_| {});
             assert!(released.failed[0].as_ref().unwrap().contains("could not be sent"));
         }
     }

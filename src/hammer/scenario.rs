@@ -13,9 +13,9 @@ use toml::de::{DeTable, DeValue};
 use super::cli::HammerArgs;
 
 /// The table that holds the scenarios; what stands beside it is shared by all.
-const SCENARIOS: &str = "scenario";
+pub const SCENARIOS: &str = "scenario";
 /// Options that make no sense in a plan.
-const NOT_IN_A_PLAN: [&str; 7] = ["plan", "only", "init", "findings", "format", "html", "help"];
+pub const NOT_IN_A_PLAN: [&str; 10] = ["plan", "only", "init", "schema", "findings", "emit", "out", "format", "html", "help"];
 /// What stands where a plan is still to be filled in.
 const TO_DO: &str = "TODO";
 
@@ -113,7 +113,8 @@ pub fn over(found: Vec<OsString>, words: &[OsString]) -> Result<HammerArgs> {
     Ok(parse(found.into_iter().chain(words.iter().cloned()))?)
 }
 
-fn command() -> Command {
+/// The options as clap knows them.
+pub fn command() -> Command {
     HammerArgs::augment_args(Command::new("hammer").no_binary_name(true))
 }
 

@@ -9,6 +9,10 @@ pub struct State {
     pub before: Value,
     /// After the last answer.
     pub after: Value,
+    /// Calls that the witness saw, by route.
+    pub calls: Value,
+    /// The same, by route and copy.
+    pub calls_by_copy: Value,
 }
 
 impl State {
@@ -23,7 +27,14 @@ impl State {
 
     /// Both in words.
     pub fn in_words(&self) -> String {
-        format!("the state was {} before and {} after", self.before, self.after)
+        let mut words = Vec::new();
+        if !(self.before.is_null() && self.after.is_null()) {
+            words.push(format!("the state was {} before and {} after", self.before, self.after));
+        }
+        if !self.calls.is_null() {
+            words.push(format!("the witness saw {}, by copy {}", self.calls, self.calls_by_copy));
+        }
+        words.join("; ")
     }
 }
 
@@ -45,7 +56,7 @@ mod tests {
 
     #[test]
     fn effects_are_what_was_added() {
-        let effects = |before: Value, after: Value| State { before, after }.effects();
+        let effects = |before: Value, after: Value| State { before, after, ..State::default() }.effects();
         assert_eq!(effects(Value::Null, json!(3)), Some(3));
         assert_eq!(effects(json!("2"), json!("5")), Some(3));
         assert_eq!(effects(json!({"count": 1}), json!({"count": 1})), Some(0));

@@ -60,12 +60,16 @@ pub fn count(observations: &[Observation], names: &[String], by_id: bool) -> Tal
     }
     tally.named = by_id.then_some(ids.len() as u64);
     tally.effects = tally.named;
-    for (copy, name) in names.iter().enumerate() {
-        let own = || observations.iter().filter(|observation| observation.copy == copy);
+    let name = |observation: &Observation| observation.served_by.clone().unwrap_or_else(|| names[observation.copy].clone());
+    let mut all: Vec<String> = names.to_vec();
+    let served: BTreeSet<String> = observations.iter().filter_map(|one| one.served_by.clone()).collect();
+    all.extend(served.into_iter().filter(|name| !names.contains(name)));
+    for copy in &all {
+        let own = || observations.iter().filter(|observation| name(observation) == *copy);
         let requests = own().count() as u64;
         let successes = own().filter(|observation| observation.outcome == Outcome::Accepted).count() as u64;
         if requests > 0 {
-            tally.by_copy.push(CopyTally { copy: name.clone(), requests, successes });
+            tally.by_copy.push(CopyTally { copy: copy.clone(), requests, successes });
         }
     }
     tally

@@ -16,6 +16,19 @@ enum Part {
     Captured(String),
 }
 
+/// A part of a template, for those who write it in another language.
+#[derive(Debug, Clone, Copy)]
+pub enum Slot<'a> {
+    /// As it is.
+    Text(&'a str),
+    /// The entity.
+    Fresh,
+    /// The request's number.
+    Number,
+    /// A value from the set-up, by name.
+    Captured(&'a str),
+}
+
 /// Why a template cannot be read.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum TemplateError {
@@ -73,6 +86,17 @@ impl Template {
         }
         push_text(&mut parts, rest);
         Ok(Template { parts })
+    }
+
+    /// The text, with what `written` makes of each part.
+    pub fn write(&self, written: impl Fn(Slot<'_>) -> String) -> String {
+        let slot = |part: &'_ Part| match part {
+            Part::Text(text) => written(Slot::Text(text)),
+            Part::Fresh => written(Slot::Fresh),
+            Part::Number => written(Slot::Number),
+            Part::Captured(name) => written(Slot::Captured(name)),
+        };
+        self.parts.iter().map(slot).collect()
     }
 
     /// The text for one request.

@@ -4,11 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
+use rustls::client::WantsClientCert;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ClientConfig, ConfigBuilder, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 use super::plan::Trust;
 
@@ -16,17 +17,30 @@ use super::plan::Trust;
 pub fn client_config(trust: &Trust) -> Result<Arc<ClientConfig>> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
-    let mut config = if trust.insecure {
-        builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider))).with_no_client_auth()
+    let builder = if trust.insecure {
+        builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider)))
     } else {
         let roots = match &trust.authorities {
             Some(file) => authorities(file)?,
             None => system_authorities()?,
         };
-        builder.with_root_certificates(roots).with_no_client_auth()
+        builder.with_root_certificates(roots)
     };
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let mut config = match &trust.identity {
+        Some((certificate, key)) => shown(builder, certificate, key)?,
+        None => builder.with_no_client_auth(),
+    };
+    config.alpn_protocols = vec![if trust.http2 { b"h2".to_vec() } else { b"http/1.1".to_vec() }];
     Ok(Arc::new(config))
+}
+
+/// Shows this certificate to services that ask.
+fn shown(builder: ConfigBuilder<ClientConfig, WantsClientCert>, certificate: &Path, key: &Path) -> Result<ClientConfig> {
+    let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let chain = chain.with_context(|| format!("--cert {}: cannot be read as PEM", certificate.display()))?;
+    ensure!(!chain.is_empty(), "--cert {}: holds no certificate", certificate.display());
+    let private = PrivateKeyDer::from_pem_file(key).with_context(|| format!("--key {}: cannot be read as PEM", key.display()))?;
+    builder.with_client_auth_cert(chain, private).with_context(|| format!("--key {}: is not the key of --cert", key.display()))
 }
 
 fn authorities(file: &Path) -> Result<RootCertStore> {

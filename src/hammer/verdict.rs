@@ -45,7 +45,8 @@ pub fn decide(experiments: &[Experiment], interrupted: bool) -> (Verdict, Vec<St
                    cache). Whether the guard holds cannot be told; point the copies at the primary, or raise --settle.";
         return (Verdict::Inconclusive, vec![why.to_owned()]);
     }
-    if experiments.iter().any(|one| one.cell != Cell::C0 && one.holds == Holds::No) {
+    let is_control = |cell| matches!(cell, Cell::C0 | Cell::Alone);
+    if experiments.iter().any(|one| !is_control(one.cell) && one.holds == Holds::No) {
         return (Verdict::Broken, Vec::new());
     }
     let mut doubts = Vec::new();
@@ -58,7 +59,7 @@ pub fn decide(experiments: &[Experiment], interrupted: bool) -> (Verdict, Vec<St
             doubts.extend(doubt(experiment));
         }
     }
-    if !experiments.iter().any(|one| one.cell.is_volley()) && doubts.is_empty() {
+    if !experiments.iter().any(|one| one.cell.is_trial()) && doubts.is_empty() {
         doubts.push("No volley was fired.".to_owned());
     }
     let verdict = if doubts.is_empty() { Verdict::Held } else { Verdict::Inconclusive };
@@ -80,6 +81,13 @@ fn doubt(experiment: &Experiment) -> Option<String> {
                 experiment.answers_in_words()
             )
         });
+    }
+    if experiment.cell == Cell::Alone && experiment.holds == Holds::No {
+        return Some(format!(
+            "ALONE fails: one copy by itself does not meet the expectation ({}). Count what it does in that time, or in \
+             $LOCKCHECK_FRESH, or let --job last one run.",
+            tally.effects.map_or_else(|| experiment.remarks.join("; "), |effects| format!("{effects} effects"))
+        ));
     }
     if experiment.holds == Holds::Undecided {
         return Some(match tally.unknown {

@@ -6,24 +6,27 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::process::Pid;
 use rustls::ClientConfig;
 
 use super::answer::{Answer, Progress};
 use super::connection::{Connection, wait_readable};
 use super::copies::Copy;
+use super::freeze::Freezer;
+use super::http2;
 use super::interrupt::Interrupt;
-use super::release::{Mechanism, release};
+use super::release::{Mechanism, Opening, release};
 use super::request::{Hold, Request};
 use super::send_queue;
 
 /// How long requests may stand half sent.
-const STAGING: Duration = Duration::from_secs(2);
+pub const STAGING: Duration = Duration::from_secs(2);
 /// The pause between connections, so that short accept queues keep up.
 const PACE: Duration = Duration::from_micros(200);
 /// The pause before the gate, in which the service takes in what has been delivered.
-const CALM: Duration = Duration::from_millis(10);
+pub const CALM: Duration = Duration::from_millis(10);
 /// The pause after the gate: reading at once would take processor time from the services that this machine runs.
-const YIELD: Duration = Duration::from_millis(1);
+pub const YIELD: Duration = Duration::from_millis(1);
 /// Connections that one thread opens.
 const BATCH: usize = 25;
 
@@ -42,6 +45,12 @@ pub struct Range<'a> {
     pub parts: usize,
     /// How long an answer may take.
     pub timeout: Duration,
+    /// HTTP/2 is spoken.
+    pub http2: bool,
+    /// Process groups that stand still while the last bytes are delivered, by the copy's index; empty: none does.
+    pub frozen: Vec<Pid>,
+    /// Over how long the requests are let go.
+    pub window: Duration,
     /// Ends waiting early.
     pub interrupt: Interrupt,
 }
@@ -102,7 +111,7 @@ pub struct Overlap {
 
 impl Overlap {
     /// This, or the instant at which these copies had a request in flight, whichever reaches more copies and then more requests.
-    fn at_best(self, in_flight: &[usize]) -> Overlap {
+    pub fn at_best(self, in_flight: &[usize]) -> Overlap {
         let copies = in_flight.iter().collect::<BTreeSet<_>>().len();
         let seen = Overlap { depth: in_flight.len(), copies, ..self };
         if (seen.copies, seen.depth) > (self.copies, self.depth) { seen } else { self }
@@ -111,6 +120,9 @@ impl Overlap {
 
 /// Sends one request and waits for its answer.
 pub fn single(range: &Range<'_>, shot: &Shot) -> Result<Hit, String> {
+    if range.http2 {
+        return http2::single(range, shot);
+    }
     let mut connection = Connection::open(&range.copies[shot.copy], &range.tls, range.timeout)?;
     connection.expect_head_answer(shot.request.is_head);
     let began = Instant::now();
@@ -129,6 +141,9 @@ pub fn single(range: &Range<'_>, shot: &Shot) -> Result<Hit, String> {
 
 /// Fires the shots together. The error says why nothing was fired.
 pub fn fire(range: &Range<'_>, shots: &[Shot]) -> Result<Flight, String> {
+    if range.http2 {
+        return http2::fire(range, shots);
+    }
     let mut connections = connect_all(range, shots)?;
     let staged = stage(range, shots, &mut connections)?;
     let early: Vec<bool> = connections.iter().map(Connection::has_received).collect();
@@ -136,12 +151,24 @@ pub fn fire(range: &Range<'_>, shots: &[Shot]) -> Result<Flight, String> {
 
     let sockets: Vec<_> = connections.iter().map(AsFd::as_fd).collect();
     let mut overlap = Overlap { depth: 0, copies: 0, early: early.iter().filter(|&&early| early).count() };
-    let released = release(&pending, range.mechanism, range.parts, &mut |gone| {
+    let gate = Opening { mechanism: range.mechanism, parts: range.parts, window: range.window };
+    let freezer = Freezer::close(&range.frozen)?;
+    let mut released = release(&pending, gate, &mut |gone| {
+        if !range.frozen.is_empty() {
+            return;
+        }
         let answered = wait_readable(&sockets[..gone], Duration::ZERO);
         let in_flight = (0..gone).filter(|&index| !early[index] && !answered[index]).map(|index| shots[index].copy);
         overlap = overlap.at_best(&in_flight.collect::<Vec<_>>());
     });
 
+    if let Some(freezer) = freezer {
+        let copies: Vec<usize> = shots.iter().map(|shot| shot.copy).collect();
+        freezer.open(&mut released, &copies);
+        let answered = wait_readable(&sockets, Duration::ZERO);
+        let in_flight = (0..shots.len()).filter(|&index| !early[index] && !answered[index]).map(|index| shots[index].copy);
+        overlap = overlap.at_best(&in_flight.collect::<Vec<_>>());
+    }
     std::thread::sleep(YIELD);
     let since = |instant: &Instant| instant.duration_since(released.began);
     let arrivals = receive(range, connections, released.began, &released.failed);

@@ -64,7 +64,7 @@ fn plan(report: &Report, file: &str) -> (String, Written) {
             need: need(&finding.rule),
         };
         match &finding.endpoint {
-            Some(endpoint) if found.need.is_some() => {
+            Some(endpoint) if found.need.is_some_and(|need| need != Need::Job) => {
                 let changes = if endpoint.fields.is_empty() { "GET" } else { "POST" };
                 let method = endpoint.method.clone().unwrap_or_else(|| changes.to_owned());
                 // Routers of several files may have one path, each below its own.
@@ -80,7 +80,6 @@ fn plan(report: &Report, file: &str) -> (String, Written) {
     }
     let mut text = head(file, &report.root);
     let mut names = BTreeMap::new();
-    let reached = requests.values().map(|request| request.found.len()).sum();
     let mut scenarios = 0;
     for ((path, method, _), request) in &requests {
         let name = unique(&mut names, scenario_name(method, path));
@@ -93,6 +92,12 @@ fn plan(report: &Report, file: &str) -> (String, Written) {
             }
         }
     }
+    let (jobs, elsewhere): (Vec<Found>, Vec<Found>) = elsewhere.into_iter().partition(|found| found.need == Some(Need::Job));
+    for found in &jobs {
+        scenarios += 1;
+        text.push_str(&job(&unique(&mut names, "job".to_owned()), found));
+    }
+    let reached = requests.values().map(|request| request.found.len()).sum::<usize>() + jobs.len();
     if !elsewhere.is_empty() {
         text.push_str("\n# Findings that no request is known to reach, or that no experiment shows:\n");
         elsewhere.iter().for_each(|found| text.push_str(&format!("# - {}\n", found.words)));
@@ -158,6 +163,19 @@ fn scenario(name: &str, method: &str, path: &str, fields: &[String], found: &[&F
         text.push_str("kill = true\nlease = \"12s\"  # after which what a dead copy held must be free\n");
     }
     text
+}
+
+/// A job has no request: what it does is counted.
+fn job(name: &str, found: &Found) -> String {
+    format!(
+        "\n# {}\n[scenario.{name}]\nproves = [\"{}\"]\n\
+         # Copies run by themselves for so long, and what they do in that time is counted: by a server that plays what the job calls,\n\
+         # found at $LOCKCHECK_WITNESS, or in the state. Exactly one run must fall into that time.\n\
+         job = \"TODO\"  # for example 70s\n\
+         witness = [\"POST /TODO\"]\n\
+         # verify-sql = [\"postgres://...\", \"select count(*) from ...\"]\n",
+        found.words, found.fingerprint
+    )
 }
 
 /// The path with an entity for each parameter; `None` where there is none.

@@ -89,6 +89,41 @@ fn while_an_answer_is_awaited() {
 }
 
 #[test]
+fn while_copies_run_by_themselves() {
+    let (folder, command) = server();
+    let child = start(&["--run", &command, "--copies", "2", "--job", "60s", "--witness", "POST /mail"]);
+    wait_for("the start", || processes(folder.path()).iter().filter(|process| !process.is_empty()).count() == 2);
+    let ended = end(child, Signal::INT);
+    assert_eq!(ended.status, Some(3), "{}{}", ended.out, ended.err);
+    assert!(ended.out.contains("one copy by itself") && ended.out.contains("interrupted"), "{}", ended.out);
+    assert!(all_gone(&processes(folder.path())));
+}
+
+#[test]
+fn copies_that_stand_still_die_with_a_killed_hammer() {
+    let (folder, command) = server();
+    let child = start(&[
+        "--run",
+        &command,
+        "--copies",
+        "2",
+        "-d",
+        "{{fresh}}",
+        "-n",
+        "20",
+        "--rounds",
+        "1000",
+        "--gate",
+        "freeze",
+        "--settle",
+        "1ms",
+    ]);
+    wait_for("the start", || both_run(folder.path()));
+    end(child, Signal::KILL);
+    assert!(all_gone(&processes(folder.path())));
+}
+
+#[test]
 fn copies_die_with_a_killed_hammer() {
     let (folder, command) = server();
     let child = start(&["--run", &command, "--copies", "2", "-d", "{{fresh}}", "--settle", "20s"]);

@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod bad_endpoints;
 mod bad_input;
 mod faults;
+mod gates;
+mod http2;
 mod interrupted;
 mod judging;
 mod plans;
@@ -13,6 +16,7 @@ mod service;
 mod started;
 mod state;
 mod tls;
+mod witness;
 
 use clap::Parser;
 use lockcheck::hammer::cli::HammerArgs;

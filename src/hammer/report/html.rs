@@ -175,7 +175,7 @@ fn view(report: &Report, catalogue: &Catalogue) -> Run {
             Line { words: "one after another", cells: [Cell::C1, Cell::C2].map(|cell| square(report, cell)) },
             Line { words: "all at once", cells: [Cell::C3, Cell::C4].map(|cell| square(report, cell)) },
         ],
-        faults: [Cell::Stall, Cell::Kill]
+        faults: [Cell::Stall, Cell::Kill, Cell::Alone, Cell::Job]
             .into_iter()
             .filter(|cell| report.experiments.iter().any(|one| one.cell == *cell))
             .map(|cell| square(report, cell))
@@ -198,7 +198,10 @@ fn square(report: &Report, cell: Cell) -> Square {
         };
         let effects = worst.tally.effects.map_or_else(String::new, |effects| format!(", {effects} effects"));
         counts = format!("{} of {} accepted{effects}", worst.tally.successes, worst.tally.requests);
-        if cell.is_volley() {
+        if matches!(cell, Cell::Alone | Cell::Job) {
+            counts = format!("{} effects", worst.tally.effects.unwrap_or_default());
+        }
+        if cell.is_trial() {
             let rate = rate(&report.experiments, cell);
             counts.push_str(&format!("; fails in {} of {}", rate.failed, rate.of));
         }

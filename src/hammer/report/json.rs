@@ -98,6 +98,8 @@ fn experiment(one: &Experiment) -> Value {
         "by_copy": by_copy,
         "before": one.state.as_ref().map(|state| &state.before),
         "after": one.state.as_ref().map(|state| &state.after),
+        "witness": one.state.as_ref().map(|state| &state.calls),
+        "witness_by_copy": one.state.as_ref().map(|state| &state.calls_by_copy),
         "overlap": one.overlap.map(|overlap| overlap.depth),
         "early": one.overlap.map(|overlap| overlap.early),
         "spread_us": one.spread.map(micros),

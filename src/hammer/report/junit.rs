@@ -32,6 +32,9 @@ fn suite(report: &Report) -> TestSuite {
     }
     let mut case = TestCase::new("verdict", verdict(report));
     case.set_classname("lockcheck.hammer").set_time(Duration::ZERO);
+    if report.verdict == Verdict::Held && !report.why.is_empty() {
+        case.set_system_out(mask.apply(&report.why.join("\n")));
+    }
     suite.add_test_case(case);
     suite
 }

@@ -46,18 +46,20 @@ pub struct Report {
 impl Report {
     /// The verdict in one sentence.
     pub fn headline(&self) -> String {
-        let volleys = self.volleys().filter(|one| one.failure.is_none()).count();
-        let failed = self.volleys().filter(|one| one.holds == Holds::No).count();
+        let trials = || self.experiments.iter().filter(|one| one.cell.is_trial());
+        let volleys = trials().filter(|one| one.failure.is_none()).count();
+        let failed = trials().filter(|one| one.holds == Holds::No).count();
+        let volley = if trials().any(|one| one.cell == Cell::Job) { "period" } else { "volley" };
         let plural = if volleys == 1 { "" } else { "s" };
         match self.verdict {
             Verdict::Held => format!(
-                "the expectation was met in {volleys} volley{plural} (a fault shows in fewer than {:.0} % of volleys, 95 % sure)",
+                "the expectation was met in {volleys} {volley}{plural} (a fault shows in fewer than {:.0} % of {volley}s, 95 % sure)",
                 100.0 * self.bound().unwrap_or(1.0)
             ),
             Verdict::Broken if failed == 0 && volleys > 0 && self.experiments.iter().any(Report::is_fault) => format!(
                 "the expectation was met in {volleys} volley{plural}, and violated once a copy failed in the middle of a request"
             ),
-            Verdict::Broken => format!("the expectation was violated in {failed} of {volleys} volley{plural}"),
+            Verdict::Broken => format!("the expectation was violated in {failed} of {volleys} {volley}{plural}"),
             Verdict::Inconclusive => "nothing can be said about the guard".to_owned(),
         }
     }
@@ -72,7 +74,11 @@ impl Report {
 
     /// The bound on the rate of the cell that matters most: all at once across copies, where there are several.
     fn bound(&self) -> Option<f64> {
-        let cell = if self.copies.len() > 1 { Cell::C4 } else { Cell::C3 };
+        let cell = match self.copies.len() {
+            _ if self.experiments.iter().any(|one| one.cell == Cell::Job) => Cell::Job,
+            0 | 1 => Cell::C3,
+            _ => Cell::C4,
+        };
         let rate = rate(&self.experiments, cell);
         (rate.failed == 0 && rate.of > 0).then(|| upper_bound(rate.of))
     }

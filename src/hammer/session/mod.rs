@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::hammer::cli::Gate;
 use crate::hammer::controls::Order;
 use crate::hammer::expect::Holds;
 use crate::hammer::experiment::{Cell, Experiment, RequestCourse};
@@ -19,6 +20,7 @@ use crate::hammer::state::State;
 use crate::hammer::tally::{Tally, count};
 use crate::hammer::template::{Entities, Values};
 use crate::hammer::volley::{Flight, Hit, Range, Shot, Times, fire, single};
+use crate::hammer::witness::{Calls, Witness};
 
 /// How much of a body is shown of an answer, in characters.
 const EXCERPT: usize = 80;
@@ -36,6 +38,8 @@ struct Entity {
     captured: Vec<(String, String)>,
     /// The state after its set-up, or why it could not be read.
     before: Result<Value, String>,
+    /// What the witness had seen by then.
+    calls: Calls,
 }
 
 impl Entity {
@@ -49,6 +53,7 @@ pub struct Session<'a> {
     plan: &'a Plan,
     range: Range<'a>,
     fleet: Option<&'a mut Fleet>,
+    witness: Option<&'a Witness>,
     /// How long the first requests took, each at a copy of its own.
     usual: Vec<Duration>,
     names: Vec<String>,
@@ -57,9 +62,9 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Nothing has been sent yet.
-    pub fn new(plan: &'a Plan, range: Range<'a>, fleet: Option<&'a mut Fleet>) -> Session<'a> {
+    pub fn new(plan: &'a Plan, range: Range<'a>, fleet: Option<&'a mut Fleet>, witness: Option<&'a Witness>) -> Session<'a> {
         let names = range.copies.iter().map(|copy| copy.name.clone()).collect();
-        Session { plan, range, fleet, usual: Vec::new(), names, entities: Entities::new() }
+        Session { plan, range, fleet, witness, usual: Vec::new(), names, entities: Entities::new() }
     }
 
     /// Carries out one experiment; what goes wrong is part of it.
@@ -70,6 +75,8 @@ impl<'a> Session<'a> {
             Cell::C3 | Cell::C4 => self.all_at_once(order),
             Cell::Stall => self.stalled(order),
             Cell::Kill => self.killed(order),
+            // What copies do by themselves needs copies of its own.
+            Cell::Alone | Cell::Job => Err("no request is sent in it".to_owned()),
         };
         let experiment = made.unwrap_or_else(|why| Experiment::failed(order.cell, order.round, why));
         if experiment.was_in_vain() {
@@ -126,7 +133,12 @@ impl<'a> Session<'a> {
         let mut order_of_release: Vec<usize> = (0..self.plan.requests).collect();
         order_of_release.sort_by_key(|index| (index / copies / TOGETHER, index % copies));
         let shots: Vec<Shot> = order_of_release.into_iter().map(|index| self.shot(index % copies, &fresh, index + 1)).collect();
-        let Flight { hits, overlap, spread, by } = fire(&self.range, &shots)?;
+        let frozen = match (&self.fleet, self.plan.gate) {
+            (Some(fleet), Gate::Freeze) => fleet.groups().into_iter().take(copies).collect(),
+            _ => Vec::new(),
+        };
+        let range = Range { frozen, window: self.plan.window(order.round), ..self.range.clone() };
+        let Flight { hits, overlap, spread, by } = fire(&range, &shots)?;
         let observations: Vec<Observation> = hits.into_iter().map(|hit| self.observe(hit)).collect();
         let mut experiment = self.experiment(order, &observations, Some(&fresh));
         experiment.overlap = Some(overlap);
@@ -138,9 +150,22 @@ impl<'a> Session<'a> {
         Ok(experiment)
     }
 
+    /// What copies did since they were started, without a request.
+    pub fn over_a_period(&mut self, order: Order, fresh: String) -> Experiment {
+        let entity = Entity { fresh, captured: Vec::new(), before: Ok(Value::Null), calls: Calls::default() };
+        let mut experiment = self.experiment(order, &[], Some(&entity));
+        experiment.copies_running = self.names.len() as u64;
+        if experiment.holds == Holds::No && experiment.tally.effects == Some(0) {
+            experiment.holds = Holds::Undecided;
+            experiment.remarks.push("nothing happened in that time: does the job run within it? --job can be longer".to_owned());
+        }
+        experiment
+    }
+
     /// A fresh entity, set up.
     fn prepared(&mut self) -> Result<Entity, String> {
-        let mut entity = Entity { fresh: self.entities.fresh(), captured: Vec::new(), before: Ok(Value::Null) };
+        let mut entity =
+            Entity { fresh: self.entities.fresh(), captured: Vec::new(), before: Ok(Value::Null), calls: Calls::default() };
         for step in &self.plan.setup {
             let hit = single(&self.range, &Shot { copy: 0, request: self.step(step, 0, &entity) });
             let answer = hit.and_then(|hit| hit.answer).map_err(|what| format!("--setup '{}': {what}", step.source))?;
@@ -160,6 +185,7 @@ impl<'a> Session<'a> {
             Some((name, _)) => Err(format!("--capture {name}: no answer to a --setup request holds it")),
             None => {
                 entity.before = self.read(0, &entity);
+                entity.calls = self.witness.map(Witness::calls).unwrap_or_default();
                 Ok(entity)
             }
         }
@@ -182,8 +208,12 @@ impl<'a> Session<'a> {
             (Ok(answer), Some(place)) if outcome == Outcome::Accepted => place.find(answer),
             _ => None,
         };
+        let served_by = match (&hit.answer, &self.plan.copy_from) {
+            (Ok(answer), Some(place)) => place.find(answer),
+            _ => None,
+        };
         let Hit { copy, times, answer } = hit;
-        Observation { copy, times, answer, outcome, effect, remark }
+        Observation { copy, times, answer, outcome, served_by, effect, remark }
     }
 
     /// Counts and judges. With the entity, effects are read from the state where the plan says how.
@@ -217,6 +247,20 @@ impl<'a> Session<'a> {
             readable = false;
             remarks.push(format!("{} accepted answers hold no --effect-id", tally.nameless));
         }
+        if let (Some(witness), Some(entity)) = (self.witness, entity) {
+            let calls = witness.settled(&self.range.interrupt).since(&entity.calls);
+            remarks.extend(
+                calls
+                    .unexpected
+                    .iter()
+                    .map(|(call, count)| format!("the witness was called as {call} ({count} times), which no --witness answers")),
+            );
+            if self.plan.verify.is_none() && self.plan.criteria.effect_id.is_none() && self.plan.witness.len() == 1 {
+                settle(&mut tally, calls.effects(&self.plan.witness), &mut remarks);
+            }
+            let seen = state.get_or_insert_default();
+            (seen.calls, seen.calls_by_copy) = (calls.totals(), calls.by_copy(&self.names));
+        }
         let known = state.clone().unwrap_or_default();
         let holds = match self.plan.expectation.judge(&tally, &known) {
             // What is known may be too few effects, never too many.
@@ -245,7 +289,8 @@ impl<'a> Session<'a> {
 
     fn course(&self, observation: &Observation) -> RequestCourse {
         let Observation { copy, times, outcome, .. } = observation;
-        RequestCourse { copy: self.names[*copy].clone(), times: *times, outcome: *outcome }
+        let copy = observation.served_by.clone().unwrap_or_else(|| self.names[*copy].clone());
+        RequestCourse { copy, times: *times, outcome: *outcome }
     }
 
     /// The state of an entity now, as this copy or the database shows it; null where the plan says no way to read it.
@@ -278,7 +323,7 @@ impl<'a> Session<'a> {
             Err(what) if self.plan.expectation.speaks_of_before() => return Err(format!("before the requests: {what}")),
             Err(_) => Value::Null,
         };
-        Ok(State { before, after: self.read(0, entity)? })
+        Ok(State { before, after: self.read(0, entity)?, ..State::default() })
     }
 
     /// Whether the copies see different effects of the same request.
