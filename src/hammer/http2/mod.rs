@@ -106,8 +106,11 @@ pub fn fire(range: &Range<'_>, shots: &[Shot]) -> Result<Flight, String> {
     Ok(Flight { hits, overlap, spread, by: released.by })
 }
 
+/// A shot's connection, and its place there.
+type Place = (usize, usize);
+
 /// Connections for all shots, as few as each copy allows, and for each shot its connection and its place there.
-fn connect(range: &Range<'_>, shots: &[Shot]) -> Result<(Vec<Link>, Vec<(usize, usize)>), String> {
+fn connect(range: &Range<'_>, shots: &[Shot]) -> Result<(Vec<Link>, Vec<Place>), String> {
     let mut links: Vec<Link> = Vec::new();
     // By copy: the connection that still has room, and how many requests it has.
     let mut open: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
