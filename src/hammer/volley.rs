@@ -163,11 +163,12 @@ pub fn fire(range: &Range<'_>, shots: &[Shot]) -> Result<Flight, String> {
     });
 
     if let Some(freezer) = freezer {
-        let copies: Vec<usize> = shots.iter().map(|shot| shot.copy).collect();
-        freezer.open(&mut released, &copies);
+        // Delivered whole, and not answered: copies that stand still answer nothing.
         let answered = wait_readable(&sockets, Duration::ZERO);
         let in_flight = (0..shots.len()).filter(|&index| !early[index] && !answered[index]).map(|index| shots[index].copy);
         overlap = overlap.at_best(&in_flight.collect::<Vec<_>>());
+        let copies: Vec<usize> = shots.iter().map(|shot| shot.copy).collect();
+        freezer.open(&mut released, &copies);
     }
     std::thread::sleep(YIELD);
     let since = |instant: &Instant| instant.duration_since(released.began);

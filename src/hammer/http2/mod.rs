@@ -78,12 +78,12 @@ pub fn fire(range: &Range<'_>, shots: &[Shot]) -> Result<Flight, String> {
         overlap = overlap.at_best(&under_way.map(|(shot, _)| shot.copy).collect::<Vec<_>>());
     });
     if let Some(freezer) = freezer {
-        let mut copies = vec![0; links.len()];
-        shots.iter().zip(&places).for_each(|(shot, &(link, _))| copies[link] = shot.copy);
-        freezer.open(&mut released, &copies);
         let answered: Vec<Vec<bool>> = links.iter().map(|link| link.answered().collect()).collect();
         let under_way = shots.iter().zip(&places).filter(|(_, (link, stream))| !answered[*link][*stream]);
         overlap = overlap.at_best(&under_way.map(|(shot, _)| shot.copy).collect::<Vec<_>>());
+        let mut copies = vec![0; links.len()];
+        shots.iter().zip(&places).for_each(|(shot, &(link, _))| copies[link] = shot.copy);
+        freezer.open(&mut released, &copies);
     }
     std::thread::sleep(YIELD);
     wait(range, &mut links, released.began);
