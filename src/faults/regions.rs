@@ -1,9 +1,11 @@
 //! Locks of a function, and the events during which each is held.
 
+use std::sync::Arc;
+
 use super::view::View;
 use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, Lifetime, Place, Ty, What, unwrapped};
-use crate::rules::{Meaning, Scope, TypeKind};
+use crate::program::{FlatEvent, Lifetime, Place, Tree, Ty, What, unwrapped};
+use crate::rules::{Meaning, Pick, Scope, Selector, TypeKind};
 
 /// A lock taken.
 #[derive(Debug, Clone)]
@@ -100,7 +102,7 @@ fn region(view: &View<'_>, index: u32, event: &FlatEvent, entered: bool) -> Opti
     let place = view.place(&value);
     let scope = scope.or(row.map(|row| row.scope)).unwrap_or_default();
     let permits = match row.and_then(|row| row.permits.as_ref()) {
-        Some(_) => permits(view, &value, place.as_ref()),
+        Some(selector) => permits(view, &value, place.as_ref(), selector),
         None => Some(1.0),
     };
     let lifetime = match &place {
@@ -117,8 +119,8 @@ fn region(view: &View<'_>, index: u32, event: &FlatEvent, entered: bool) -> Opti
     Some(Region { acquire: index, place, scope, permits, sure, lifetime, release, held })
 }
 
-/// The number of holders a semaphore is made with.
-fn permits(view: &View<'_>, value: &Value, place: Option<&Place>) -> Option<f64> {
+/// The number of holders a semaphore is made with, where its row says that it stands.
+fn permits(view: &View<'_>, value: &Value, place: Option<&Place>, selector: &Selector) -> Option<f64> {
     use crate::program::Holder;
     let tree = view.world.tree;
     let maker = match place.map(|place| &place.holder) {
@@ -126,33 +128,44 @@ fn permits(view: &View<'_>, value: &Value, place: Option<&Place>) -> Option<f64>
         Some(Holder::Field(class, name)) => tree.field_value(*class, name)?,
         _ => view.flat.plain(value),
     };
-    numbers_of_maker(view, &maker, 0)
+    number_of_maker(view.world.tree, &maker, selector, 0)
 }
 
-/// The constant a maker is called with: through wrappers (`Arc::new(Semaphore::new(2))`) and lazily run lambdas.
-fn numbers_of_maker(view: &View<'_>, maker: &Value, depth: u32) -> Option<f64> {
+/// The number a maker is called with: through wrappers (`Arc::new(Semaphore::new(2))`) and lazily run lambdas.
+fn number_of_maker(tree: &Tree, maker: &Value, selector: &Selector, depth: u32) -> Option<f64> {
     if depth > 6 {
         return None;
     }
-    let tree = view.world.tree;
     match maker {
         Value::Result(function, event) => match &tree.facts(*function)?.events.get(*event as usize)?.act {
-            Act::Call { args, .. } => match args.first() {
-                None => Some(1.0),
-                Some((_, first)) => match tree.settled(first) {
-                    Value::Number(number) => Some(number),
-                    other => numbers_of_maker(view, &other, depth + 1),
-                },
+            Act::Call { args, .. } => match selector.options.iter().find_map(|pick| picked(tree, pick, args)) {
+                None => args.is_empty().then_some(1.0),
+                Some(Value::Number(number)) => Some(number),
+                Some(other) => number_of_maker(tree, &other, selector, depth + 1),
             },
             _ => None,
         },
         Value::Function(function) => tree.facts(*function)?.events.iter().rev().find_map(|event| match &event.act {
-            Act::Exit { value, .. } => numbers_of_maker(view, value, depth + 1),
+            Act::Exit { value, .. } => number_of_maker(tree, value, selector, depth + 1),
             _ => None,
         }),
-        Value::Any(options) => options.iter().find_map(|option| numbers_of_maker(view, option, depth + 1)),
+        Value::Any(options) => options.iter().find_map(|option| number_of_maker(tree, option, selector, depth + 1)),
         _ => None,
     }
+}
+
+/// What one way to look finds among a maker's arguments. A constant is no number, and so no limit.
+fn picked(tree: &Tree, pick: &Pick, args: &[(Option<Arc<str>>, Value)]) -> Option<Value> {
+    let (value, keys) = match pick {
+        Pick::Arg(index, keys) => (&args.iter().filter(|(name, _)| name.is_none()).nth(*index)?.1, keys),
+        Pick::Keyword(word, keys) => (&args.iter().find(|(name, _)| name.as_deref() == Some(word))?.1, keys),
+        Pick::Constant(text) => return Some(Value::Text(text.as_str().into())),
+        _ => return None,
+    };
+    keys.iter().try_fold(tree.settled(value), |of, key| match &of {
+        Value::Object(_, entries) => entries.iter().find(|(name, _)| **name == **key).map(|(_, value)| tree.settled(value)),
+        _ => None,
+    })
 }
 
 fn releases(view: &View<'_>, acquire: u32, lock: &Place) -> Option<u32> {
