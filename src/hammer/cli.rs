@@ -117,8 +117,8 @@ pub struct HammerArgs {
     /// token kills the one before. Repeat for more
     #[arg(long, value_name = "ROUTE", requires = "start")]
     pub witness: Vec<String>,
-    /// Send no requests: run one copy, then all, each time for so long, and count what they do by themselves. Each run has a
-    /// name of its own in $LOCKCHECK_FRESH
+    /// Send no requests: run one copy, then all, each time for so long, and count what they do by themselves. The time begins
+    /// once all are started, or with --ready once all are ready. Each run has a name of its own in $LOCKCHECK_FRESH
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "start")]
     pub job: Option<Duration>,
     /// What must hold, over successes, refused, unknown, effects, requests, by_copy, and before and after, which are what the

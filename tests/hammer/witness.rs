@@ -113,12 +113,18 @@ fn calls_to_a_provider_are_the_effects() {
 
 #[test]
 fn a_job_that_every_copy_runs_is_counted() {
-    let job = ["--job", "6s", "--rounds", "1", "--witness", "POST /mail", "--html", "/dev/null"];
+    let page = tempfile::NamedTempFile::new().unwrap();
+    let job = ["--job", "6s", "--rounds", "1", "--witness", "POST /mail", "--html", page.path().to_str().unwrap()];
     let (verdict, report) = served("every", "3", &job);
     assert_eq!(verdict, Verdict::Broken, "{report:#}");
     assert_eq!(diagnosis(&report), ["unleased-job"], "{report:#}");
     assert_eq!(cells(&report, "job")[0]["witness_by_copy"], json!({"mail": {"copy 1": 1, "copy 2": 1, "copy 3": 1}}));
     assert!(why(&report).contains("3 copies did it 3 times, one alone 1"), "{report:#}");
+    let drawn = fs::read_to_string(page.path()).unwrap();
+    assert!(
+        drawn.contains("all copies by themselves") && drawn.contains("3 effects") && !drawn.contains("The volleys"),
+        "{drawn}"
+    );
     let (verdict, report) = served("leased", "3", &job);
     assert_eq!(verdict, Verdict::Held, "{report:#}");
     assert_eq!(cells(&report, "job")[0]["effects"], 1);

@@ -49,6 +49,8 @@ struct Run {
     copies: Vec<String>,
     diagnosis: Vec<Rule>,
     why: Vec<String>,
+    /// Requests were sent, so that there are controls.
+    sends: bool,
     controls: Vec<Line>,
     faults: Vec<Square>,
     volleys: Vec<Volley>,
@@ -171,6 +173,7 @@ fn view(report: &Report, catalogue: &Catalogue) -> Run {
         copies: report.copies.iter().map(|copy| mask.apply(copy)).collect(),
         diagnosis: rules.collect(),
         why: report.why.iter().map(|sentence| mask.apply(sentence)).collect(),
+        sends: report.experiments.iter().any(|one| !matches!(one.cell, Cell::Alone | Cell::Job)),
         controls: vec![
             Line { words: "one after another", cells: [Cell::C1, Cell::C2].map(|cell| square(report, cell)) },
             Line { words: "all at once", cells: [Cell::C3, Cell::C4].map(|cell| square(report, cell)) },
