@@ -3,12 +3,12 @@
 mod parsed;
 mod waves;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::facts::{Act, FileFacts, Value};
-use crate::faults::{self, Detected, World};
+use crate::faults::{self, Detected, Finding, World};
 use crate::files::{Source, Tree, WalkOptions, read_tree};
 use crate::findings::{Remark, Report, Selection, Stats, Suppressions, settle};
 use crate::program::{self, Copies, Counted, Flattener, Instances, Schema};
@@ -64,18 +64,21 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
     // Tests serve nobody.
     let files = tree.sources.len() + tree.documents.len();
     tree.sources.retain(|source| book.reach.role(&source.path, std::iter::empty()) != FileRole::Test);
-    let (parsed, remarks, (found, copies)) = deep_threads()?.install(|| {
-        let sources: Vec<&Source> = tree.sources.iter().filter(|source| syntax::reads(source.language)).collect();
-        let is_data = |source: &Source| book.deploy.reads(&source.path, &source.text) || book.settings.speaks_in(&source.text);
-        let mut read = read_waves(&sources, options.every_file, &is_data, progress);
-        tree.gaps.extend(read.iter_mut().flat_map(|parsed| std::mem::take(&mut parsed.gaps)));
-        let parsed = read.iter().filter(|parsed| !parsed.failed).count();
-        let files: Vec<FileFacts> = read.into_iter().map(|parsed| parsed.facts).collect();
-        let remarks: Vec<Remark> = remarks(&sources, &files).collect();
-        progress(Progress { stage: "linking", done: 0, total: 0 });
-        let found = find_faults(&tree, &sources, files, book, &catalogue, options.copies);
-        (parsed, remarks, found)
-    });
+    let is_data = |source: &Source| book.deploy.reads(&source.path, &source.text) || book.settings.speaks_in(&source.text);
+    let threads = deep_threads()?;
+    let mut read = threads.install(|| read_waves(&parsed_sources(&tree), options.every_file, &is_data, progress));
+    tree.gaps.extend(read.iter_mut().flat_map(|parsed| std::mem::take(&mut parsed.gaps)));
+    let parsed = read.iter().filter(|parsed| !parsed.failed).count();
+    let facts: Vec<FileFacts> = read.into_iter().map(|parsed| parsed.facts).collect();
+    let remarks: Vec<Remark> = remarks(&parsed_sources(&tree), &facts).collect();
+    let bytes = bytes(&tree);
+    // Facts say what texts said; a finding's lines are read again.
+    tree.forget(|source| !syntax::reads(source.language) || is_data(source));
+
+    progress(Progress { stage: "linking", done: 0, total: 0 });
+    let (found, copies) = threads.install(|| find_faults(&tree, &parsed_sources(&tree), facts, book, &catalogue, options.copies));
+    let named: BTreeSet<&str> = found.findings.iter().flat_map(Finding::places).map(|place| place.path.as_str()).collect();
+    tree.recall(&options.root, named);
     let (suppressions, unclear) = Suppressions::read(remarks, &catalogue);
     let settled = settle(found, &tree, &selection, &suppressions);
 
@@ -90,7 +93,7 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
         stats: Stats {
             files,
             parsed,
-            bytes: bytes(&tree),
+            bytes,
             seconds: started.elapsed().as_secs_f64(),
             suppressed: settled.suppressed,
             copies: options.copies.or(copies.most().map(Counted::at_once)),
@@ -101,6 +104,11 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
         excerpts: settled.excerpts,
         gaps,
     })
+}
+
+/// The files of a tree that are parsed, in order: the index of one is that of its facts.
+fn parsed_sources(tree: &Tree) -> Vec<&Source> {
+    tree.sources.iter().filter(|source| syntax::reads(source.language)).collect()
 }
 
 /// Program and detectors: everything between the facts and the findings.

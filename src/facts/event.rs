@@ -1,7 +1,8 @@
 //! The facts of a file: events in the order they happen, with conditions, loops and handlers around them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::{FnRef, Value};
 use crate::files::Span;
@@ -17,13 +18,13 @@ pub struct FileFacts {
     /// By function, in the order of the unit.
     pub functions: Vec<FnFacts>,
     /// Initial values of declared fields, by class and name.
-    pub field_values: HashMap<(u32, Arc<str>), Value>,
+    pub field_values: FxHashMap<(u32, Arc<str>), Value>,
     /// Decorators of classes, by class.
-    pub class_marks: HashMap<u32, Vec<Mark>>,
+    pub class_marks: FxHashMap<u32, Vec<Mark>>,
     /// Decorators of declared fields, by class and name.
-    pub field_marks: HashMap<(u32, Arc<str>), Vec<Mark>>,
+    pub field_marks: FxHashMap<(u32, Arc<str>), Vec<Mark>>,
     /// Module-level variables.
-    pub names: HashMap<Arc<str>, ModuleName>,
+    pub names: FxHashMap<Arc<str>, ModuleName>,
 }
 
 /// A decorator, as a value of the module's top level, and where it stands.
@@ -52,7 +53,7 @@ pub struct FnFacts {
     /// `try` statements the events point into.
     pub tries: Vec<TryFact>,
     /// What each local variable can be.
-    pub locals: HashMap<Arc<str>, Value>,
+    pub locals: FxHashMap<Arc<str>, Value>,
     /// Decorators, as values of the module's top level.
     pub decorators: Vec<Mark>,
     /// It has no body, or an empty one: the signature of an interface's or abstract method.
@@ -107,9 +108,9 @@ pub struct Event {
     /// Where.
     pub span: Span,
     /// What must hold for it to happen, outermost first.
-    pub guards: Vec<Guard>,
+    pub guards: Arc<[Guard]>,
     /// Calls of this function whose bodies it is in (`with`), outermost first.
-    pub within: Vec<u32>,
+    pub within: Arc<[u32]>,
     /// Innermost loop.
     pub in_loop: Option<u32>,
     /// Innermost `try` whose body it is in.
@@ -123,7 +124,7 @@ pub struct Event {
     /// The name its result is bound to.
     pub bound: Option<Arc<str>>,
     /// The type the code says its result is of.
-    pub said: Option<TypeRef>,
+    pub said: Option<Box<TypeRef>>,
     /// Nothing looks at its result.
     pub dropped: bool,
     /// Its error leaves the function (Rust's `?`).

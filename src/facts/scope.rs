@@ -1,7 +1,9 @@
 //! Which names each function binds itself, so that a name can be told local, captured, of the module or unbound.
 
-use std::collections::{HashMap, HashSet};
+use std::cell::RefCell;
 use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FnRef, Value};
 use crate::syntax::{FnId, Step, StepKind, Target, Unit};
@@ -9,15 +11,17 @@ use crate::syntax::{FnId, Step, StepKind, Target, Unit};
 /// The names of a unit, by the function that binds them.
 pub(super) struct Scopes {
     file: u32,
-    by_function: Vec<HashSet<Arc<str>>>,
+    by_function: Vec<FxHashSet<Arc<str>>>,
     parents: Vec<Option<u32>>,
+    words: RefCell<FxHashSet<Arc<str>>>,
+    captured: RefCell<FxHashSet<(u32, Arc<str>)>>,
 }
 
 impl Scopes {
     pub(super) fn new(file: u32, unit: &Unit) -> Scopes {
-        let mut by_function: Vec<HashSet<Arc<str>>> = Vec::with_capacity(unit.functions.len());
+        let mut by_function: Vec<FxHashSet<Arc<str>>> = Vec::with_capacity(unit.functions.len());
         for (index, function) in unit.functions.iter().enumerate() {
-            let mut names = HashSet::new();
+            let mut names = FxHashSet::default();
             function.params.iter().for_each(|param| names_of(&param.target, &mut names));
             declared(&function.body, index == 0, &mut names);
             by_function.push(names);
@@ -33,7 +37,32 @@ impl Scopes {
             }
         }
         let parents = unit.functions.iter().map(|function| function.parent.map(|parent| parent.0)).collect();
-        Scopes { file, by_function, parents }
+        Scopes { file, by_function, parents, words: RefCell::default(), captured: RefCell::default() }
+    }
+
+    /// A text, kept once for the file.
+    pub(super) fn word(&self, text: &str) -> Arc<str> {
+        let mut words = self.words.borrow_mut();
+        match words.get(text) {
+            Some(known) => known.clone(),
+            None => {
+                let word: Arc<str> = text.into();
+                words.insert(word.clone());
+                word
+            }
+        }
+    }
+
+    /// A variable of a function, as a value elsewhere.
+    pub(super) fn capture(&self, func: u32, name: &str) -> Value {
+        let name = self.word(name);
+        self.captured.borrow_mut().insert((func, name.clone()));
+        Value::Captured(FnRef { file: self.file, func }, name)
+    }
+
+    /// Whether a variable of a function stands in any value.
+    pub(super) fn is_captured(&self, func: u32, name: &Arc<str>) -> bool {
+        self.captured.borrow().contains(&(func, name.clone()))
     }
 
     /// What `name` means in `func`: `None` for a variable of `func` itself.
@@ -44,7 +73,7 @@ impl Scopes {
                 if index == func {
                     return None;
                 }
-                return Some(Value::Captured(FnRef { file: self.file, func: index }, name.into()));
+                return Some(self.capture(index, name));
             }
             at = self.parents.get(index as usize).copied().flatten();
         }
@@ -52,12 +81,13 @@ impl Scopes {
             return None;
         }
         let module = self.by_function.first().is_some_and(|names| names.contains(name));
-        Some(if module { Value::Module(self.file, name.into()) } else { Value::Global(name.into()) })
+        let word = self.word(name);
+        Some(if module { Value::Module(self.file, word) } else { Value::Global(word) })
     }
 }
 
 /// Names bound by the steps of one function (nested functions have their own).
-fn declared(steps: &[Step], module: bool, names: &mut HashSet<Arc<str>>) {
+fn declared(steps: &[Step], module: bool, names: &mut FxHashSet<Arc<str>>) {
     for step in steps {
         match &step.kind {
             StepKind::Bind { target, declares, .. } => {
@@ -97,7 +127,7 @@ fn declared(steps: &[Step], module: bool, names: &mut HashSet<Arc<str>>) {
 }
 
 /// Names a target binds.
-pub(super) fn names_of(target: &Target, names: &mut HashSet<Arc<str>>) {
+pub(super) fn names_of(target: &Target, names: &mut FxHashSet<Arc<str>>) {
     match target {
         Target::Name(name, _) => {
             names.insert(Arc::from(name.as_str()));
@@ -110,4 +140,4 @@ pub(super) fn names_of(target: &Target, names: &mut HashSet<Arc<str>>) {
 }
 
 /// The values of parameters, by name.
-pub(in crate::facts) type Env = HashMap<Arc<str>, Value>;
+pub(in crate::facts) type Env = FxHashMap<Arc<str>, Value>;

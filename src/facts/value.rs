@@ -110,9 +110,9 @@ impl Value {
     }
 
     /// A member of this value; of an object literal, the entry itself.
-    pub fn member(&self, name: &str) -> Value {
+    pub fn member(&self, name: impl AsRef<str> + Into<Arc<str>>) -> Value {
         if let Value::Object(_, entries) = self
-            && let Some((_, value)) = entries.iter().rev().find(|(key, _)| &**key == name)
+            && let Some((_, value)) = entries.iter().rev().find(|(key, _)| **key == *name.as_ref())
         {
             return value.clone();
         }
@@ -198,7 +198,7 @@ impl Value {
                 replaced(pieces, of).map(Value::Template)
             }
             Value::Member(inner, name) => match inner.mapped(replace) {
-                Some(inner) => Some(inner.member(name)),
+                Some(inner) => Some(inner.member(name.clone())),
                 None => inner.entry(name).cloned(),
             },
             Value::Index(of, key) => both(of, key, replace).map(|(of, key)| Value::Index(of, key)),

@@ -55,7 +55,7 @@ pub fn detect(
     let mut sightings = Sightings::default();
     let mut compared = version::Compared::new();
     let reach = Reach::new(
-        world.tree,
+        roles,
         seen.into_iter().map(|(function, links, mut judged)| {
             sightings.sound(function, &mut judged);
             compared.extend(judged.compared);

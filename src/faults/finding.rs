@@ -124,3 +124,10 @@ pub struct Finding {
     /// Names the finding across changes that only move lines (filled in by `findings`).
     pub fingerprint: String,
 }
+
+impl Finding {
+    /// Every place of the evidence, the primary one last.
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        self.trace.iter().map(|hop| &hop.at).chain([&self.at])
+    }
+}

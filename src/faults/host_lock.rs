@@ -45,6 +45,11 @@ fn files(view: &View<'_>, found: &mut Judged) {
 
 /// Records kept in a file of this machine are changed in memory and written back.
 fn records(view: &View<'_>, found: &mut Judged) {
+    let writes =
+        |event: &FlatEvent| event.meant(Meaning::Effect).is_some_and(|meant| meant.text("kind").as_deref() == Some("file"));
+    if !view.flat.events.iter().any(writes) {
+        return;
+    }
     let changes = changes(view);
     let Some(change) = changes
         .iter()
@@ -52,9 +57,7 @@ fn records(view: &View<'_>, found: &mut Judged) {
     else {
         return;
     };
-    let written = view.events().find(|(index, event)| {
-        *index > change.event && event.meant(Meaning::Effect).is_some_and(|meant| meant.text("kind").as_deref() == Some("file"))
-    });
+    let written = view.events().find(|(index, event)| *index > change.event && writes(event));
     let Some((_, written)) = written else { return };
     let changed = view.event(change.event);
     let mut candidate = Candidate::new(view, "local-file-lock", written, changed, "the records are read from a file of this machine, changed in memory and written back whole: other copies have their own, and each overwrites the others'".to_owned());

@@ -48,10 +48,11 @@ const RATE_LIMIT: &str = "process-rate-limit";
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     let changes: Vec<StateChange> = changes(view)
-        .into_iter()
+        .iter()
         .filter(|change| {
             view.lasts(&change.place) && is_state(view, &change.place) && view.made(&change.place).scope == Scope::Process
         })
+        .cloned()
         .collect();
     let mut seen = vec![];
     for change in changes.iter().filter(|change| !change.removes) {

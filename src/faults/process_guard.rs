@@ -5,7 +5,7 @@ use super::candidate::Candidate;
 use super::effects::{Sureness, effect, harmless, reads, refreshes_credential};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
-use super::tests_of_state::{StateChange, StateTest, base, changes, is_state, tests_guarding, tests_in};
+use super::tests_of_state::{StateChange, StateTest, base, changes, is_state, tests_guarding, tests_of};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Guard, Value};
@@ -16,7 +16,8 @@ const SINGLE_FLIGHT: &str = "process-single-flight";
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     let changes = changes(view);
-    if !changes.iter().any(|change| !change.removes) {
+    // A test speaks of the same holder, which lives as long.
+    if !changes.iter().any(|change| !change.removes && view.lasts(&change.place)) {
         return;
     }
     let mut guards: Vec<Guarded> = vec![];
@@ -63,9 +64,11 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         }
     }
     // Tested and changed, around nothing that others see.
-    for test in view.flat.conds.iter().flat_map(|cond| tests_in(view, &cond.value, cond.at)) {
-        if listed(view, &test.place) && changed_near(view, &changes, &test).is_some() {
-            guard_of(view, &mut guards, test);
+    for cond in 0..view.flat.conds.len() as u32 {
+        for test in tests_of(view, cond).iter() {
+            if changed_near(view, &changes, test).is_some() && listed(view, &test.place) {
+                guard_of(view, &mut guards, test.clone());
+            }
         }
     }
     for guard in guards {

@@ -57,14 +57,14 @@ pub fn row_reads<'v>(view: &View<'v>) -> Vec<RowRead<'v>> {
 /// are faults of their own).
 pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
     let changed = changes(view);
+    let changed: Vec<_> = changed.iter().filter(|change| !change.removes && view.lasts(&change.place)).collect();
     let mut writes = row_writes(view);
     writes.retain(|write| {
         let (index, event) = (write.index, write.event);
         let guarded_here =
             view.regions.iter().any(|region| region.scope == Scope::Process && region.excludes() && region.holds(index, event))
-                || tests_guarding(view, event)
-                    .iter()
-                    .any(|test| changed.iter().any(|change| !change.removes && change.place.same(&test.place)));
+                || !changed.is_empty()
+                    && tests_guarding(view, event).iter().any(|test| changed.iter().any(|change| change.place.same(&test.place)));
         let locked_badly =
             view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
         // A write that lets the database compute may still spend what was compared before it.

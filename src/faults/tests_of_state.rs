@@ -1,7 +1,10 @@
 //! Where a function tests state that one process keeps, and where it changes it.
 
+use std::collections::HashSet;
+use std::rc::Rc;
+
 use super::view::View;
-use crate::facts::{Act, Value};
+use crate::facts::{Act, Guard, Value};
 use crate::program::{FlatEvent, Holder, Place, Spot, What};
 use crate::rules::{Meaning, TypeKind};
 use crate::syntax::{BinaryOp, Shape};
@@ -89,36 +92,41 @@ pub fn base(place: &Place) -> Place {
 
 /// All tests of lasting state that guard an event.
 pub fn tests_guarding(view: &View<'_>, event: &FlatEvent) -> Vec<StateTest> {
-    let mut tests: Vec<StateTest> = vec![];
-    for guard in &event.guards {
-        let Some(cond) = view.flat.conds.get(guard.cond as usize) else { continue };
-        let mut direct = tests_in(view, &cond.value, cond.at);
-        for test in &mut direct {
-            test.absent = present(view, &cond.value, &test.place).map(|present| present != guard.holds);
-        }
-        tests.extend(direct);
-        for index in view.cond_depends(guard.cond).iter() {
-            let asked = view.event(*index);
-            // A predicate of the project's own: what decided its answer.
-            for (value, guards) in &asked.returns {
-                tests.extend(tests_in(view, value, asked.at));
-                for guard in guards {
-                    if let Some(cond) = view.flat.conds.get(guard.cond as usize) {
-                        tests.extend(tests_in(view, &cond.value, cond.at));
-                    }
-                }
-            }
+    let of_guard = |guard: &Guard| view.known.guards.get(*guard, || Rc::new(lasting_tests(view, *guard)));
+    let mut tests: Vec<StateTest> = event.guards.iter().flat_map(|guard| of_guard(guard).to_vec()).collect();
+    tests.dedup_by(|left, right| left.place == right.place && left.at == right.at);
+    tests
+}
+
+/// The tests of lasting state behind a guard.
+fn lasting_tests(view: &View<'_>, guard: Guard) -> Vec<StateTest> {
+    let Some(cond) = view.flat.conds.get(guard.cond as usize) else { return vec![] };
+    let mut tests = tests_of(view, guard.cond).to_vec();
+    for test in &mut tests {
+        test.absent = present(view, &cond.value, &test.place).map(|present| present != guard.holds);
+    }
+    for index in in_order(&view.cond_depends(guard.cond)) {
+        let asked = view.event(index);
+        // A predicate of the project's own: what decided its answer.
+        for (value, guards) in &asked.returns {
+            tests.extend(tests_in(view, value, asked.at));
+            guards.iter().for_each(|guard| tests.extend(tests_of(view, guard.cond).iter().cloned()));
         }
     }
     tests.retain(|test| view.lasts(&test.place) && is_state(view, &test.place));
-    tests.dedup_by(|left, right| left.place == right.place && left.at == right.at);
     tests
+}
+
+/// Tests of state in a condition of the function.
+pub fn tests_of(view: &View<'_>, cond: u32) -> Rc<Vec<StateTest>> {
+    let made = || view.flat.conds.get(cond as usize).map_or(vec![], |cond| tests_in(view, &cond.value, cond.at));
+    view.known.tests.get(cond, || Rc::new(made()))
 }
 
 /// Tests of state inside a condition's value.
 pub fn tests_in(view: &View<'_>, value: &Value, at: Spot) -> Vec<StateTest> {
     let mut tests = vec![];
-    for index in view.flat.depends(value) {
+    for index in in_order(&view.flat.depends(value)) {
         let event = view.event(index);
         if let What::Meant(meant) = &event.what
             && (matches!(meant.is, Meaning::Test | Meaning::Get) || meant.is == Meaning::Put && meant.flag("tells"))
@@ -136,6 +144,12 @@ pub fn tests_in(view: &View<'_>, value: &Value, at: Spot) -> Vec<StateTest> {
         }
     });
     tests
+}
+
+fn in_order(events: &HashSet<u32>) -> Vec<u32> {
+    let mut sorted: Vec<u32> = events.iter().copied().collect();
+    sorted.sort_unstable();
+    sorted
 }
 
 /// Whether a condition holding means that the state has the entry or the flag is set; `None` where it says neither.
@@ -169,7 +183,11 @@ fn present(view: &View<'_>, value: &Value, place: &Place) -> Option<bool> {
 }
 
 /// All changes of state in a function.
-pub fn changes(view: &View<'_>) -> Vec<StateChange> {
+pub fn changes(view: &View<'_>) -> Rc<Vec<StateChange>> {
+    view.known.changes.get((), || Rc::new(changes_in(view)))
+}
+
+fn changes_in(view: &View<'_>) -> Vec<StateChange> {
     let mut changes = vec![];
     for (index, event) in view.events() {
         match (&event.what, &event.act) {

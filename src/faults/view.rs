@@ -1,12 +1,18 @@
 //! What detectors see: a function written out, with everything they may ask about the tree around it.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::hash::Hash;
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
+
 use super::regions::{Region, regions};
-use crate::facts::{FnRef, Value};
-use crate::program::{Flat, FlatEvent, Instances, Lifetime, Made, Place, Schema, Spot, Tree, What, lifetime, made_of, place_of};
+use super::tests_of_state::{StateChange, StateTest};
+use crate::facts::{FnRef, Guard, Value};
+use crate::program::{
+    Flat, FlatEvent, Holder, Instances, Lifetime, Made, Place, Schema, Spot, Tree, What, lifetime, made_of, place_of,
+};
 
 /// Everything about the tree.
 pub struct World<'t> {
@@ -30,13 +36,49 @@ pub struct View<'t> {
     pub flat: &'t Flat,
     /// Locks held, and over which events.
     pub regions: Vec<Region>,
-    conds: RefCell<HashMap<u32, Rc<HashSet<u32>>>>,
+    /// What was worked out of the function before.
+    pub(super) known: Known,
+}
+
+/// What detectors ask of one function again and again.
+#[derive(Default)]
+pub(super) struct Known {
+    depends: Kept<u32, Rc<HashSet<u32>>>,
+    lifetimes: Kept<Holder, Lifetime>,
+    made: Kept<Holder, Made>,
+    /// Changes of state.
+    pub(super) changes: Kept<(), Rc<Vec<StateChange>>>,
+    /// Tests of state, by condition.
+    pub(super) tests: Kept<u32, Rc<Vec<StateTest>>>,
+    /// Tests of lasting state, by guard.
+    pub(super) guards: Kept<Guard, Rc<Vec<StateTest>>>,
+}
+
+/// Answers, each worked out once.
+pub(super) struct Kept<K, V>(RefCell<FxHashMap<K, V>>);
+
+impl<K, V> Default for Kept<K, V> {
+    fn default() -> Kept<K, V> {
+        Kept(RefCell::default())
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> Kept<K, V> {
+    /// The answer, made where it is not known.
+    pub(super) fn get(&self, key: K, make: impl FnOnce() -> V) -> V {
+        if let Some(known) = self.0.borrow().get(&key) {
+            return known.clone();
+        }
+        let made = make();
+        self.0.borrow_mut().insert(key, made.clone());
+        made
+    }
 }
 
 impl<'t> View<'t> {
     /// A view of a function.
     pub fn new(world: &'t World<'t>, flat: &'t Flat) -> View<'t> {
-        let mut view = View { world, flat, regions: vec![], conds: RefCell::default() };
+        let mut view = View { world, flat, regions: vec![], known: Known::default() };
         view.regions = regions(&view);
         view
     }
@@ -58,7 +100,7 @@ impl<'t> View<'t> {
 
     /// How long a piece of state lives.
     pub fn lifetime(&self, place: &Place) -> Lifetime {
-        lifetime(self.world.tree, self.world.instances, place)
+        self.known.lifetimes.get(place.holder.clone(), || lifetime(self.world.tree, self.world.instances, place))
     }
 
     /// Whether one process keeps a piece of state across requests.
@@ -68,19 +110,13 @@ impl<'t> View<'t> {
 
     /// What a piece of state is made of.
     pub fn made(&self, place: &Place) -> Made {
-        made_of(self.world.tree, self.flat, place)
+        self.known.made.get(place.holder.clone(), || made_of(self.world.tree, self.flat, place))
     }
 
     /// Events a condition depends on.
     pub fn cond_depends(&self, cond: u32) -> Rc<HashSet<u32>> {
-        if let Some(known) = self.conds.borrow().get(&cond) {
-            return known.clone();
-        }
-        let found: HashSet<u32> =
-            self.flat.conds.get(cond as usize).map(|cond| self.flat.depends(&cond.value)).unwrap_or_default();
-        let found = Rc::new(found);
-        self.conds.borrow_mut().insert(cond, found.clone());
-        found
+        let depends = || self.flat.conds.get(cond as usize).map(|cond| self.flat.depends(&cond.value)).unwrap_or_default();
+        self.known.depends.get(cond, || Rc::new(depends()))
     }
 
     /// Events any guard of `event` depends on.

@@ -47,6 +47,23 @@ impl Tree {
         let at = self.documents.binary_search_by(|document| document.path.as_str().cmp(path)).ok()?;
         Some(self.documents[at].line_text(line))
     }
+
+    /// Lets go of the texts of sources, but for those that are to be kept. Where their lines begin stays known.
+    pub fn forget(&mut self, kept: impl Fn(&Source) -> bool) {
+        self.sources.iter_mut().filter(|source| !kept(source)).for_each(|source| source.text = String::new());
+    }
+
+    /// Reads texts that were let go of again, from the root they were read from; what is gone by now stays empty.
+    pub fn recall<'p>(&mut self, root: &Path, paths: impl IntoIterator<Item = &'p str>) {
+        for path in paths {
+            let Ok(at) = self.sources.binary_search_by(|source| source.path.as_str().cmp(path)) else { continue };
+            let source = &mut self.sources[at];
+            if source.text.is_empty() {
+                let file = if root.is_file() { root.to_path_buf() } else { root.join(path) };
+                source.text = read_text(&file).unwrap_or_default();
+            }
+        }
+    }
 }
 
 /// Why a tree could not be read at all.
@@ -232,6 +249,14 @@ mod tests {
         ]);
         assert_eq!(paths(&tree), ["a/b.ts", "a/c.sql", "z.py"]);
         assert_eq!(tree.gaps, []);
+    }
+
+    #[test]
+    fn a_text_that_was_let_go_of_is_read_again() {
+        let (directory, mut tree) = tree_of(&[("a.py", b"x = 1\n"), ("b.py", b"y = 1\n"), ("c.py", b"z = 1\n")]);
+        tree.forget(|source| source.path == "c.py");
+        tree.recall(directory.path(), ["b.py", "no.py"]);
+        assert_eq!(["a.py", "b.py", "c.py"].map(|path| tree.line_text(path, 1)), [Some(""), Some("y = 1"), Some("z = 1")]);
     }
 
     #[test]

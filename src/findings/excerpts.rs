@@ -15,7 +15,7 @@ impl Excerpts {
     /// The first and last line of every place that the findings name.
     pub fn of(findings: &[Finding], tree: &Tree) -> Excerpts {
         let mut excerpts = Excerpts::default();
-        for place in findings.iter().flat_map(|finding| finding.trace.iter().map(|hop| &hop.at).chain([&finding.at])) {
+        for place in findings.iter().flat_map(Finding::places) {
             for line in [place.line, place.end_line] {
                 if let Some(text) = tree.line_text(&place.path, line) {
                     excerpts.insert(&place.path, line, text);

@@ -121,9 +121,9 @@ pub struct FlatEvent {
     /// What it means.
     pub what: What,
     /// What must hold.
-    pub guards: Vec<Guard>,
+    pub guards: Arc<[Guard]>,
     /// Events whose bodies it is in.
-    pub within: Vec<u32>,
+    pub within: Arc<[u32]>,
     /// The innermost loop's place, and whether it is endless.
     pub in_loop: Option<(Spot, bool)>,
     /// In the body of a `try` with handlers: the types caught, and whether all handlers throw again.

@@ -2,6 +2,7 @@
 //! a program written out stays in proportion to its source.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::flat::{Flat, FlatCond, FlatEvent, What};
 use crate::facts::{Act, Guard, Value};
@@ -196,7 +197,7 @@ impl Residues<'_> {
             (true, 2..) => {
                 let last = parts.pop().unwrap_or_default();
                 let first = if parts.len() == 1 { parts.swap_remove(0) } else { Value::Mix(parts.into()) };
-                Value::Op(BinaryOp::Add, std::sync::Arc::new([first, last])).bounded()
+                Value::Op(BinaryOp::Add, Arc::new([first, last])).bounded()
             }
             _ => Value::Mix(parts.into()).bounded(),
         }
@@ -231,14 +232,16 @@ fn renumber(event: &mut FlatEvent, map: &[Value], end: u32) {
         Act::Test { .. } => {}
     }
     event.what = event.what.map(&|value| renewed(value, map));
-    event.within = event
-        .within
-        .iter()
-        .filter_map(|entered| match map.get(*entered as usize) {
-            Some(Value::Flat(index)) => Some(*index),
-            _ => None,
-        })
-        .collect();
+    if !event.within.is_empty() {
+        event.within = event
+            .within
+            .iter()
+            .filter_map(|entered| match map.get(*entered as usize) {
+                Some(Value::Flat(index)) => Some(*index),
+                _ => None,
+            })
+            .collect();
+    }
     event.lives_to = map
         .iter()
         .skip(event.lives_to as usize)
@@ -273,11 +276,15 @@ fn needed(mut flat: Flat) -> Flat {
     }
     let mut flags = used.iter();
     flat.conds.retain(|_| flags.next().copied().unwrap_or(false));
-    let renumber = |guards: &mut Vec<Guard>| {
-        guards.iter_mut().for_each(|guard| guard.cond = places.get(guard.cond as usize).copied().unwrap_or(0));
-    };
+    let place = |guard: &Guard| Guard { cond: places.get(guard.cond as usize).copied().unwrap_or(0), ..*guard };
+    let renumber = |guards: &mut Vec<Guard>| guards.iter_mut().for_each(|guard| *guard = place(guard));
+    // Most events have the guards of the one before.
+    let mut last: (Arc<[Guard]>, Arc<[Guard]>) = Default::default();
     for event in &mut flat.events {
-        renumber(&mut event.guards);
+        if !Arc::ptr_eq(&event.guards, &last.0) {
+            last = (event.guards.clone(), event.guards.iter().map(place).collect());
+        }
+        event.guards = last.1.clone();
         event.returns.iter_mut().for_each(|(_, guards)| renumber(guards));
     }
     flat.returns.iter_mut().for_each(|(_, guards)| renumber(guards));

@@ -7,6 +7,7 @@ use crate::files::Span;
 use crate::rules::{Scope, TypeKind, TypeRow};
 
 /// What a piece of state is made of, where its holder shows it: the type's kind, how far it reaches, and its declaration.
+#[derive(Debug, Clone, Copy)]
 pub struct Made {
     /// What its type is.
     pub kind: TypeKind,

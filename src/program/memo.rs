@@ -1,7 +1,7 @@
 //! [`Memo`]: answers that many threads look up, each worked out once or nearly so.
 
 use std::hash::{BuildHasher, Hash};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -37,6 +37,43 @@ impl<K: Eq + Hash, V: Clone> Memo<K, V> {
     pub(super) fn keep(&self, key: K, value: V) {
         if let Some(mut shard) = self.shard(&key).and_then(|shard| shard.lock().ok()) {
             shard.insert(key, value);
+        }
+    }
+}
+
+/// A table of answers about names: what `K` has under a name. A look-up makes nothing.
+pub(super) struct Names<K, V> {
+    shards: Vec<Mutex<FxHashMap<u64, Entry<K, V>>>>,
+}
+
+/// What was asked, and the answer: two questions may have one hash, and then the later one stays.
+struct Entry<K, V> {
+    of: K,
+    name: Arc<str>,
+    answer: V,
+}
+
+impl<K: Copy + Eq + Hash, V: Clone> Names<K, V> {
+    pub(super) fn new() -> Names<K, V> {
+        Names { shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+    }
+
+    fn shard(&self, hash: u64) -> Option<&Mutex<FxHashMap<u64, Entry<K, V>>>> {
+        self.shards.get((hash >> 40) as usize % SHARDS)
+    }
+
+    /// The answer, if it is known.
+    pub(super) fn get(&self, of: K, name: &str) -> Option<V> {
+        let hash = FxBuildHasher.hash_one((of, name));
+        let shard = self.shard(hash)?.lock().ok()?;
+        shard.get(&hash).filter(|known| known.of == of && *known.name == *name).map(|known| known.answer.clone())
+    }
+
+    /// Keeps an answer.
+    pub(super) fn keep(&self, of: K, name: &str, answer: V) {
+        let hash = FxBuildHasher.hash_one((of, name));
+        if let Some(mut shard) = self.shard(hash).and_then(|shard| shard.lock().ok()) {
+            shard.insert(hash, Entry { of, name: name.into(), answer });
         }
     }
 }

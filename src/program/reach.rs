@@ -86,9 +86,9 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
 }
 
 impl Reach {
-    /// The reach of a whole tree, from what its functions say.
-    pub fn new(tree: &Tree, links: impl IntoIterator<Item = (FnRef, Links)>) -> Reach {
-        let mut reach = Reach { roles: roles(tree), entries: HashMap::new(), callers: HashMap::new() };
+    /// The reach of a whole tree, from its files' [`roles`] and what its functions say.
+    pub fn new(roles: Vec<FileRole>, links: impl IntoIterator<Item = (FnRef, Links)>) -> Reach {
+        let mut reach = Reach { roles, entries: HashMap::new(), callers: HashMap::new() };
         for (function, links) in links {
             for (handler, entry) in links.entries {
                 // Decorators and tables of routes may each say a part.

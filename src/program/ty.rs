@@ -46,7 +46,7 @@ pub enum Ty {
 impl Ty {
     /// Something of a library.
     pub fn lib(path: impl Into<Arc<str>>) -> Ty {
-        Ty::Lib { path: path.into(), of: Arc::from([]), sure: true }
+        Ty::Lib { path: path.into(), of: Arc::default(), sure: true }
     }
 
     /// The library path, if it is one.

@@ -1,6 +1,6 @@
 //! The whole book of rules as the engine uses it: packs by language, idioms of the stores, verbs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{DeployRules, Idioms, Pack, Packs, ReachRules, RuleError, RuleSet, SettingRules, TableWords, Verbs};
 use crate::files::Language;
@@ -9,7 +9,7 @@ use crate::files::Language;
 #[derive(Debug, Default)]
 pub struct Rulebook {
     /// Packs by language.
-    pub packs: HashMap<Language, Packs>,
+    pub packs: BTreeMap<Language, Packs>,
     /// Commands, scripts and functions in strings.
     pub idioms: Idioms,
     /// What unresolved names presume.

@@ -38,7 +38,7 @@ impl Walker<'_> {
             Target::Place(place) => {
                 let at = self.place(place);
                 let old = match &at {
-                    Value::Member(of, name) => of.member(name),
+                    Value::Member(of, name) => of.member(name.clone()),
                     other => other.clone(),
                 };
                 self.put_member(place, Value::Op(op, Arc::new([old, value.clone()])).bounded());
@@ -61,15 +61,21 @@ impl Walker<'_> {
 
     pub(super) fn declare(&mut self, name: &str, span: Span) {
         if self.me.func == 0 && !name.starts_with('$') {
-            self.names.entry(name.into()).or_insert_with(|| ModuleName { value: Value::Null, span, reassigned: false });
+            self.names.entry(self.scopes.word(name)).or_insert_with(|| ModuleName {
+                value: Value::Null,
+                span,
+                reassigned: false,
+            });
         } else if self.scopes.resolve(self.me.func, name).is_none() {
-            self.env.insert(name.into(), Value::Null);
-            self.out.locals.entry(name.into()).or_insert(Value::Null);
+            let name = self.scopes.word(name);
+            self.env.insert(name.clone(), Value::Null);
+            self.out.locals.entry(name).or_insert(Value::Null);
         }
     }
 
     pub(super) fn set_local(&mut self, name: &str, value: Value) {
-        let entry = self.out.locals.entry(name.into());
+        let name = self.scopes.word(name);
+        let entry = self.out.locals.entry(name.clone());
         match entry {
             std::collections::hash_map::Entry::Occupied(mut known) => {
                 let joined = Value::one_of([known.get().clone(), value.clone()]);
@@ -79,13 +85,13 @@ impl Walker<'_> {
                 empty.insert(value.clone());
             }
         }
-        self.env.insert(name.into(), value);
+        self.env.insert(name, value);
     }
 
     /// The place an assignment writes: the member of an object, not what it holds so far.
     fn place(&mut self, place: &Expr) -> Value {
         match &place.kind {
-            ExprKind::Member(of, name) => Value::Member(Arc::new(self.expr(of)), name.as_str().into()),
+            ExprKind::Member(of, name) => Value::Member(Arc::new(self.expr(of)), self.scopes.word(name)),
             _ => self.expr(place),
         }
     }
@@ -101,10 +107,10 @@ impl Walker<'_> {
         let mut entries: Vec<(Arc<str>, Value)> = entries.to_vec();
         match entries.iter_mut().find(|(key, _)| **key == **member) {
             Some((_, old)) => *old = value,
-            None => entries.push((member.as_str().into(), value)),
+            None => entries.push((self.scopes.word(member), value)),
         }
         let object = Value::Object(ty.clone(), entries.into()).bounded();
-        self.env.insert(name.as_str().into(), object);
+        self.env.insert(self.scopes.word(name), object);
     }
 
     /// Binds a target to a value. `fresh` bindings (parameters, loop variables) are always local.
@@ -116,11 +122,11 @@ impl Walker<'_> {
                         && let Some(event) = self.out.events.get_mut(index as usize)
                         && event.lives_to == 0
                     {
-                        event.bound = Some(name.as_str().into());
+                        event.bound = Some(self.scopes.word(name));
                     }
                 }
                 if self.me.func == 0 && !name.starts_with('$') {
-                    let entry = self.names.entry(name.as_str().into());
+                    let entry = self.names.entry(self.scopes.word(name));
                     let known = entry.or_insert_with(|| ModuleName { value: value.clone(), span: *name_span, reassigned: false });
                     if known.value != value {
                         known.value = match &known.value {
@@ -143,7 +149,7 @@ impl Walker<'_> {
             }
             Target::Fields(fields) => {
                 for (key, inner) in fields {
-                    self.bind(inner, value.member(key), span, fresh);
+                    self.bind(inner, value.member(self.scopes.word(key)), span, fresh);
                 }
             }
             Target::Items(items) => {

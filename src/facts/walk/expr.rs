@@ -57,7 +57,7 @@ impl Walker<'_> {
         match self.scopes.resolve(self.me.func, name) {
             Some(value @ Value::Global(_)) => self.env.get(name).cloned().unwrap_or(value),
             Some(value) => value,
-            None => self.env.get(name).cloned().unwrap_or_else(|| Value::Captured(self.me, name.into())),
+            None => self.env.get(name).cloned().unwrap_or_else(|| self.scopes.capture(self.me.func, name)),
         }
     }
 
@@ -69,21 +69,21 @@ impl Walker<'_> {
         match &expr.kind {
             ExprKind::Name(name) => self.name(name),
             ExprKind::This | ExprKind::Super => Value::This(self.method()),
-            ExprKind::Member(inner, name) => self.expr(inner).member(name),
+            ExprKind::Member(inner, name) => self.expr(inner).member(self.scopes.word(name)),
             ExprKind::Index(of, key) => {
                 let (of, key) = (self.expr(of), self.expr(key));
                 match &key {
-                    Value::Text(name) if matches!(of, Value::Object(..)) => of.member(name),
+                    Value::Text(name) if matches!(of, Value::Object(..)) => of.member(name.clone()),
                     _ => Value::Index(Arc::new(of), Arc::new(key)),
                 }
             }
             ExprKind::Call(call) => self.call(call, expr.span),
-            ExprKind::Text(text) => Value::Text(text.as_str().into()),
+            ExprKind::Text(text) => Value::Text(self.scopes.word(text)),
             ExprKind::Template(parts) => {
                 let pieces = parts
                     .iter()
                     .map(|part| match part {
-                        TemplatePart::Text(text) => Piece::Text(text.as_str().into()),
+                        TemplatePart::Text(text) => Piece::Text(self.scopes.word(text)),
                         TemplatePart::Value(value) => Piece::Value(self.expr(value)),
                     })
                     .collect();
@@ -93,8 +93,8 @@ impl Walker<'_> {
             ExprKind::Bool(truth) => Value::Bool(*truth),
             ExprKind::Null => Value::Null,
             ExprKind::Object { ty, entries } => {
-                let entries = entries.iter().map(|(key, value)| (Arc::from(key.as_str()), self.expr(value))).collect();
-                Value::Object(ty.as_deref().map(Arc::from), entries)
+                let entries = entries.iter().map(|(key, value)| (self.scopes.word(key), self.expr(value))).collect();
+                Value::Object(ty.as_deref().map(|ty| self.scopes.word(ty)), entries)
             }
             ExprKind::List(items) => Value::List(self.list(items)),
             ExprKind::Lambda(id) => Value::Function(FnRef { file: self.me.file, func: id.0 }),
@@ -143,7 +143,7 @@ impl Walker<'_> {
                 if let Some(index) = self.out.event_of(self.me, &value)
                     && let Some(event) = self.out.events.get_mut(index as usize)
                 {
-                    event.said = Some(said.clone());
+                    event.said = Some(Box::new(said.clone()));
                 }
                 value
             }
@@ -225,10 +225,11 @@ impl Walker<'_> {
 
     pub(super) fn call(&mut self, call: &Call, span: Span) -> Value {
         let callee = match &call.callee.kind {
-            ExprKind::Member(inner, name) => Value::Member(Arc::new(self.expr(inner)), name.as_str().into()),
+            ExprKind::Member(inner, name) => Value::Member(Arc::new(self.expr(inner)), self.scopes.word(name)),
             _ => self.expr(&call.callee),
         };
-        let args = call.args.iter().map(|arg| (arg.name.as_deref().map(Arc::from), self.expr(&arg.value))).collect();
+        let args =
+            call.args.iter().map(|arg| (arg.name.as_deref().map(|name| self.scopes.word(name)), self.expr(&arg.value))).collect();
         let index = self.push(Act::Call { callee, args, form: call.form, awaited: call.awaited }, span);
         Value::Result(self.me, index)
     }

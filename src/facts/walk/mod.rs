@@ -3,8 +3,9 @@
 mod bind;
 mod expr;
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use crate::facts::event::{Act, Event, FileFacts, FnFacts, Guard, LoopFact, Mark, ModuleName, TryFact};
 use crate::facts::scope::{Env, Scopes};
@@ -15,7 +16,7 @@ use crate::syntax::{ExitKind, Expr, Step, StepKind, Target, Unit};
 /// The facts of one file.
 pub fn facts(file: u32, unit: Unit) -> FileFacts {
     let scopes = Scopes::new(file, &unit);
-    let mut names: HashMap<Arc<str>, ModuleName> = HashMap::new();
+    let mut names: FxHashMap<Arc<str>, ModuleName> = FxHashMap::default();
     let mut functions = Vec::with_capacity(unit.functions.len());
     for index in 0..unit.functions.len() {
         functions.push(Walker::new(FnRef { file, func: index as u32 }, &unit, &scopes, &mut names).run());
@@ -24,6 +25,11 @@ pub fn facts(file: u32, unit: Unit) -> FileFacts {
     for (function, facts) in unit.functions.iter().zip(&mut functions) {
         facts.is_empty = function.body.is_empty();
     }
+    // Variables that no value speaks of are in the values themselves.
+    for (func, facts) in functions.iter_mut().enumerate() {
+        facts.locals.retain(|name, _| scopes.is_captured(func as u32, name));
+        facts.locals.shrink_to_fit();
+    }
     let Declared { field_values, class_marks, field_marks } = declared;
     FileFacts { file, unit, functions, field_values, class_marks, field_marks, names }
 }
@@ -31,9 +37,9 @@ pub fn facts(file: u32, unit: Unit) -> FileFacts {
 /// What classes declare.
 #[derive(Default)]
 struct Declared {
-    field_values: HashMap<(u32, Arc<str>), Value>,
-    class_marks: HashMap<u32, Vec<Mark>>,
-    field_marks: HashMap<(u32, Arc<str>), Vec<Mark>>,
+    field_values: FxHashMap<(u32, Arc<str>), Value>,
+    class_marks: FxHashMap<u32, Vec<Mark>>,
+    field_marks: FxHashMap<(u32, Arc<str>), Vec<Mark>>,
 }
 
 /// Declared fields' initial values, and decorators. Calls in them happen when the module is loaded or the class is made: they
@@ -42,7 +48,7 @@ fn declared(
     file: u32,
     unit: &Unit,
     scopes: &Scopes,
-    names: &mut HashMap<Arc<str>, ModuleName>,
+    names: &mut FxHashMap<Arc<str>, ModuleName>,
     functions: &mut [FnFacts],
 ) -> Declared {
     let Some(module) = functions.first_mut() else { return Declared::default() };
@@ -51,7 +57,7 @@ fn declared(
     let mut out = Declared::default();
     for (index, class) in unit.classes.iter().enumerate() {
         for field in &class.fields {
-            let key = (index as u32, Arc::from(field.name.as_str()));
+            let key = (index as u32, scopes.word(&field.name));
             if let Some(init) = &field.init {
                 let value = walker.expr(init);
                 out.field_values.insert(key.clone(), value);
@@ -86,11 +92,14 @@ struct Walker<'a> {
     me: FnRef,
     unit: &'a Unit,
     scopes: &'a Scopes,
-    names: &'a mut HashMap<Arc<str>, ModuleName>,
+    names: &'a mut FxHashMap<Arc<str>, ModuleName>,
     out: FnFacts,
     env: Env,
     guards: Vec<Guard>,
     within: Vec<u32>,
+    /// The guards and regions of the event before: most events have the same.
+    last_guards: Arc<[Guard]>,
+    last_within: Arc<[u32]>,
     in_loop: Option<u32>,
     in_try: Option<u32>,
     in_catch: bool,
@@ -104,16 +113,18 @@ struct Tested {
 }
 
 impl<'a> Walker<'a> {
-    fn new(me: FnRef, unit: &'a Unit, scopes: &'a Scopes, names: &'a mut HashMap<Arc<str>, ModuleName>) -> Walker<'a> {
+    fn new(me: FnRef, unit: &'a Unit, scopes: &'a Scopes, names: &'a mut FxHashMap<Arc<str>, ModuleName>) -> Walker<'a> {
         Walker {
             me,
             unit,
             scopes,
             names,
             out: FnFacts::default(),
-            env: Env::new(),
+            env: Env::default(),
             guards: vec![],
             within: vec![],
+            last_guards: Arc::default(),
+            last_within: Arc::default(),
             in_loop: None,
             in_try: None,
             in_catch: false,
@@ -265,7 +276,7 @@ impl<'a> Walker<'a> {
             let after = std::mem::replace(&mut self.env, before.clone());
             let outer_catch = std::mem::replace(&mut self.in_catch, true);
             if let Some(name) = &catch.binding {
-                self.env.insert(name.as_str().into(), Value::Unknown);
+                self.env.insert(self.scopes.word(name), Value::Unknown);
             }
             let left = self.block(&catch.body);
             self.in_catch = outer_catch;
@@ -343,8 +354,8 @@ impl<'a> Walker<'a> {
         self.out.events.push(Event {
             act,
             span,
-            guards: self.guards.clone(),
-            within: self.within.clone(),
+            guards: shared(&mut self.last_guards, &self.guards),
+            within: shared(&mut self.last_within, &self.within),
             in_loop: self.in_loop,
             in_try: self.in_try,
             in_catch: self.in_catch,
@@ -357,6 +368,14 @@ impl<'a> Walker<'a> {
         });
         index
     }
+}
+
+/// A list that is kept once for all that have it one after another.
+fn shared<T: Copy + PartialEq>(last: &mut Arc<[T]>, now: &[T]) -> Arc<[T]> {
+    if **last != *now {
+        *last = now.into();
+    }
+    last.clone()
 }
 
 /// One object literal that got members in one branch: each member is what it was or what it became.

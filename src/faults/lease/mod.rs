@@ -181,7 +181,7 @@ fn taken(view: &View<'_>, acquire: u32, release: Option<u32>) -> HashMap<u32, bo
     let tells = |event: &FlatEvent| event.guards.iter().any(|guard| about(guard.cond));
     let work = work.filter(|(_, event)| tells(event)).map(|(index, _)| index).last();
     let witness = release.filter(|index| tells(view.event(*index))).or(work);
-    let guards = witness.map(|index| view.event(index).guards.as_slice()).unwrap_or_default();
+    let guards = witness.map(|index| &view.event(index).guards[..]).unwrap_or_default();
     guards.iter().filter(|guard| about(guard.cond)).map(|guard| (guard.cond, guard.holds)).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Around, DEEPEST, LONGEST, Writer};
+use super::{Around, DEEPEST, LONGEST, Writer, joined};
 use crate::facts::{Act, FnRef, Guard, Value};
 use crate::program::flat::{Flat, FlatCond, FlatEvent, What, plain};
 use crate::program::{Tree, Ty};
@@ -20,7 +20,7 @@ impl Writer<'_, '_> {
         result_of: Option<u32>,
     ) -> bool {
         let Some((target, receiver, bound)) = self.target(callee, file) else { return false };
-        if self.stack.contains(&target) || around.hops.len() >= DEEPEST {
+        if around.hops.len() >= DEEPEST || self.course.cuts(target) {
             return true;
         }
         let all: Vec<(Option<Arc<str>>, Value)> =
@@ -28,14 +28,14 @@ impl Writer<'_, '_> {
         // A name stands for what its decorators made of it; a function given as a value is itself.
         if !matches!(callee, Value::Function(_))
             && let Some(wrapped) = self.wrapper(target)
-            && !self.stack.contains(&wrapped.wrapper)
+            && !self.course.cuts(wrapped.wrapper)
         {
-            let flat = self.flattener.handed(wrapped.wrapper, self.stack);
+            let flat = self.flattener.handed(wrapped.wrapper, self.course);
             let wraps = Some((wrapped.decorator, target));
             self.copy(&flat, &Subst { wraps, ..Subst::new(self, wrapped.wrapper, receiver, &all) }, &around, result_of);
             return true;
         }
-        let flat = self.flattener.handed(target, self.stack);
+        let flat = self.flattener.handed(target, self.course);
         self.copy(&flat, &Subst::new(self, target, receiver, &all), &around, result_of);
         true
     }
@@ -135,6 +135,8 @@ impl Writer<'_, '_> {
             // Filled in below, when the results they speak of are known.
             self.conds.push(FlatCond { value: cond.value.clone(), at: cond.at });
         }
+        // Most events have the guards of the one before.
+        let mut last_guards: (Arc<[Guard]>, Arc<[Guard]>) = (Arc::default(), around.guards.clone());
         for (number, event) in flat.events.iter().enumerate() {
             if generator_with == Some(number) {
                 tail_from = Some(self.events.len());
@@ -146,19 +148,25 @@ impl Writer<'_, '_> {
             let index = self.events.len() as u32;
             map[number] = Some(Value::Flat(index));
             let act = subst.act(&event.act, &map, self);
-            let mut guards = around.guards.clone();
-            guards.extend(event.guards.iter().map(|guard| Guard { cond: guard.cond + first_cond, ..*guard }));
-            let mut within = around.within.clone();
-            within.extend(event.within.iter().filter_map(|entered| match map.get(*entered as usize)?.as_ref()? {
-                Value::Flat(index) => Some(*index),
-                _ => None,
-            }));
-            let mut hops = around.hops.clone();
-            hops.extend(event.hops.iter());
+            if !Arc::ptr_eq(&last_guards.0, &event.guards) {
+                let own = event.guards.iter().map(|guard| Guard { cond: guard.cond + first_cond, ..*guard });
+                last_guards = (event.guards.clone(), around.guards.iter().copied().chain(own).collect());
+            }
+            let guards = last_guards.1.clone();
+            let within: Vec<u32> = event
+                .within
+                .iter()
+                .filter_map(|entered| match map.get(*entered as usize)?.as_ref()? {
+                    Value::Flat(index) => Some(*index),
+                    _ => None,
+                })
+                .collect();
+            let within = joined(&around.within, &within);
+            let hops = joined(&around.hops, &event.hops);
             let changed = needs_binding(event, &act);
             self.events.push(FlatEvent {
                 at: event.at,
-                hops: hops.clone().into(),
+                hops: hops.clone(),
                 act,
                 what: event.what.map(&|value| subst.renewed(value, &map, self)),
                 guards: guards.clone(),
@@ -221,7 +229,7 @@ impl Writer<'_, '_> {
                 .iter()
                 .filter(|(_, guards)| !guards.iter().any(|guard| subst.contradicts(guard, flat, self)))
                 .map(|(value, guards)| {
-                    let mut all = around.guards.clone();
+                    let mut all = around.guards.to_vec();
                     all.extend(guards.iter().map(|guard| Guard { cond: guard.cond + first_cond, ..*guard }));
                     (subst.value(value, &map, self), all)
                 })

@@ -1,6 +1,7 @@
 //! Writes functions out: calls are replaced by what they do, callbacks run where they are called, and every event keeps
 //! the conditions and regions it is in.
 
+mod course;
 mod inline;
 mod options;
 
@@ -17,6 +18,8 @@ use crate::program::{Tree, Ty, unwrapped};
 use crate::rules::{Meaning, TypeKind};
 use crate::syntax::ExitKind;
 
+use course::{Course, Handed};
+
 /// Calls are followed this deep.
 const DEEPEST: usize = 8;
 /// A flat function keeps at most this many events; what lies behind is not seen.
@@ -28,7 +31,7 @@ const MOST_KEPT: usize = 150_000;
 /// Flat functions, made once each.
 pub struct Flattener<'t> {
     tree: &'t Tree,
-    made: Memo<FnRef, Arc<Flat>>,
+    made: Memo<FnRef, Handed>,
     kept: AtomicUsize,
 }
 
@@ -40,31 +43,35 @@ impl<'t> Flattener<'t> {
 
     /// A function, written out in full. Made anew for each call: it is large.
     pub fn flat(&self, function: FnRef) -> Flat {
-        self.written(function, &mut vec![])
+        let mut course = Course::default();
+        course.enter(function);
+        self.written(function, &mut course)
     }
 
-    fn written(&self, function: FnRef, stack: &mut Vec<FnRef>) -> Flat {
-        stack.push(function);
-        let mut writer = Writer::new(self, function, stack);
+    fn written(&self, function: FnRef, course: &mut Course) -> Flat {
+        let mut writer = Writer::new(self, function, course);
         writer.run();
-        let flat = Flat { root: function, events: writer.events, conds: writer.conds, returns: writer.returns };
-        stack.pop();
-        flat
+        Flat { root: function, events: writer.events, conds: writer.conds, returns: writer.returns }
     }
 
     /// What a function shows its callers. Made once, or nearly so.
-    fn handed(&self, function: FnRef, stack: &mut Vec<FnRef>) -> Arc<Flat> {
-        if let Some(flat) = self.made.get(&function) {
+    fn handed(&self, function: FnRef, course: &mut Course) -> Arc<Flat> {
+        if let Some(known) = self.made.get(&function).filter(|known| course.allows(known)) {
+            return known.flat;
+        }
+        if let Some(flat) = course.cut_short(function) {
             return flat;
         }
-        let flat = Arc::new(hand_over(self.written(function, stack), &self.tree.book.verbs));
+        let outer = course.enter(function);
+        let flat = Arc::new(hand_over(self.written(function, course), &self.tree.book.verbs));
+        let Some(handed) = course.leave(flat.clone(), outer) else { return flat };
         // A function without events still takes room.
         let room = flat.events.len() + 1;
         if self.kept.fetch_add(room, Ordering::Relaxed) + room > MOST_KEPT {
             self.kept.store(room, Ordering::Relaxed);
             self.made.clear();
         }
-        self.made.keep(function, flat.clone());
+        self.made.keep(function, handed);
         flat
     }
 }
@@ -73,7 +80,7 @@ struct Writer<'f, 't> {
     flattener: &'f Flattener<'t>,
     tree: &'t Tree,
     root: FnRef,
-    stack: &'f mut Vec<FnRef>,
+    course: &'f mut Course,
     events: Vec<FlatEvent>,
     conds: Vec<FlatCond>,
     returns: Vec<(Value, Vec<Guard>)>,
@@ -86,9 +93,9 @@ struct Writer<'f, 't> {
 /// Everything around an inlined body.
 #[derive(Clone)]
 struct Around {
-    guards: Vec<Guard>,
-    within: Vec<u32>,
-    hops: Vec<Spot>,
+    guards: Arc<[Guard]>,
+    within: Arc<[u32]>,
+    hops: Arc<[Spot]>,
     in_loop: Option<(Spot, bool)>,
     caught: Option<(Arc<[String]>, bool)>,
     in_catch: bool,
@@ -97,12 +104,12 @@ struct Around {
 }
 
 impl<'f, 't> Writer<'f, 't> {
-    fn new(flattener: &'f Flattener<'t>, root: FnRef, stack: &'f mut Vec<FnRef>) -> Writer<'f, 't> {
+    fn new(flattener: &'f Flattener<'t>, root: FnRef, course: &'f mut Course) -> Writer<'f, 't> {
         Writer {
             flattener,
             tree: flattener.tree,
             root,
-            stack,
+            course,
             events: vec![],
             conds: vec![],
             returns: vec![],
@@ -183,7 +190,7 @@ impl<'f, 't> Writer<'f, 't> {
         let around = Around {
             guards: event.guards.clone(),
             within: event.within.iter().filter_map(|entered| self.index_of.get(*entered as usize).copied()).collect(),
-            hops: vec![],
+            hops: Arc::default(),
             in_loop,
             caught,
             in_catch: event.in_catch,
@@ -206,14 +213,14 @@ impl<'f, 't> Writer<'f, 't> {
             Act::Exit { kind, value } => Act::Exit { kind: *kind, value: self.known(value) },
         };
         if let Act::Exit { kind: ExitKind::Return, value } = &act {
-            self.returns.push((value.clone(), event.guards.clone()));
+            self.returns.push((value.clone(), event.guards.to_vec()));
         }
         let index = self.events.len() as u32;
         self.index_of.push(index);
         self.results.push(Value::Flat(index));
         self.events.push(FlatEvent {
             at,
-            hops: Arc::from([]),
+            hops: Arc::default(),
             act,
             what: What::Nothing,
             guards: around.guards.clone(),
@@ -283,8 +290,8 @@ impl<'f, 't> Writer<'f, 't> {
         }
         let inside = |within: &[u32]| {
             let mut around = around.clone();
-            around.within.extend(within);
-            around.hops.push(self.events[index as usize].at);
+            around.within = joined(&around.within, within);
+            around.hops = joined(&around.hops, &[self.events[index as usize].at]);
             around
         };
         match &what {
@@ -354,7 +361,7 @@ impl<'f, 't> Writer<'f, 't> {
     fn class_with(&mut self, index: u32, value: &Value, around: &Around, own: Option<u32>) {
         let file = self.root.file;
         let mut around = around.clone();
-        around.hops.push(self.events[index as usize].at);
+        around.hops = joined(&around.hops, &[self.events[index as usize].at]);
         for (enter, exit) in [("__enter__", "__exit__"), ("__aenter__", "__aexit__")] {
             let method = |name: &str| Value::Member(Arc::new(value.clone()), name.into());
             if self.invoke(&method(enter), &[], around.clone(), file, None) {
@@ -397,6 +404,14 @@ impl<'f, 't> Writer<'f, 't> {
                 self.events[index as usize].what = What::Statement(Arc::new(statement));
             }
         }
+    }
+}
+
+/// Two lists one after the other; the first itself where there is no second.
+fn joined<T: Copy>(first: &Arc<[T]>, second: &[T]) -> Arc<[T]> {
+    match second {
+        [] => first.clone(),
+        second => first.iter().chain(second).copied().collect(),
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use rayon::prelude::*;
+
 use super::chain::{Draft, Reader};
 use super::{Key, Schema};
-use crate::facts::{Act, Event, FnRef, Value};
+use crate::facts::{Act, Event, FileFacts, FnRef, Value};
 use crate::files::Span;
 use crate::program::{Args, ClassRef, Meant, Tree, decorator, meaning};
 use crate::rules::Meaning;
@@ -42,9 +44,10 @@ impl Schema {
                 }
             }
         }
-        let anchored = anchored(&reader);
-        let named = self.add_tables(&reader, &anchored);
-        self.add_keys(&reader, &named);
+        let spoken = spoken(tree);
+        let anchored = anchored(&reader, &spoken);
+        let named = self.add_tables(&reader, &spoken, &anchored);
+        self.add_keys(&reader, &spoken, &named);
     }
 
     /// SQL in texts: a migration's statements, a schema made at start-up.
@@ -64,19 +67,13 @@ impl Schema {
     }
 
     /// Tables that calls declare; the table of each call's result and of each callback that builds one.
-    fn add_tables(&mut self, reader: &Reader<'_>, anchored: &HashMap<(FnRef, u32), Vec<Key>>) -> Named {
+    fn add_tables(&mut self, reader: &Reader<'_>, spoken: &[Spoken<'_>], anchored: &HashMap<(FnRef, u32), Vec<Key>>) -> Named {
         let mut named = Named::default();
-        let files: Vec<u32> = reader.tree.files.iter().map(|facts| facts.file).collect();
-        for site in files.into_iter().flat_map(|file| sites(reader.tree, file)) {
+        for site in spoken.iter().filter(|spoken| spoken.meant.is == Meaning::Table).map(|spoken| &spoken.site) {
             let file = site.function.file;
             let value = Value::Result(site.function, site.index);
-            let steps: Vec<Meant> = match meaning(reader.tree, site.callee, site.args, file) {
-                Some(meant) if meant.is == Meaning::Table => {
-                    let chain = reader.links(&value, file).into_iter().filter_map(|link| link.meant);
-                    chain.filter(|step| step.is == Meaning::Table).collect()
-                }
-                _ => continue,
-            };
+            let chain = reader.links(&value, file).into_iter().filter_map(|link| link.meant);
+            let steps: Vec<Meant> = chain.filter(|step| step.is == Meaning::Table).collect();
             let mut draft = Draft::default();
             for meant in &steps {
                 draft.merge(reader.table(meant, file, 0));
@@ -118,8 +115,9 @@ impl Schema {
     }
 
     /// Keys that calls add to tables declared elsewhere.
-    fn add_keys(&mut self, reader: &Reader<'_>, named: &Named) {
-        let files: Vec<u32> = reader.tree.files.iter().map(|facts| facts.file).collect();
+    fn add_keys(&mut self, reader: &Reader<'_>, spoken: &[Spoken<'_>], named: &Named) {
+        let files: BTreeSet<u32> =
+            spoken.iter().filter(|spoken| spoken.is_key()).map(|spoken| spoken.site.function.file).collect();
         for site in files.into_iter().flat_map(|file| sites(reader.tree, file)) {
             let file = site.function.file;
             if inner(reader.tree, site.function).contains(&site.index) {
@@ -177,22 +175,40 @@ struct Named {
 }
 
 /// Keys that calls add to a declaration that a value holds: `schema.index(...)`, by the call that made the value.
-fn anchored(reader: &Reader<'_>) -> HashMap<(FnRef, u32), Vec<Key>> {
+fn anchored(reader: &Reader<'_>, spoken: &[Spoken<'_>]) -> HashMap<(FnRef, u32), Vec<Key>> {
     let mut found: HashMap<(FnRef, u32), Vec<Key>> = HashMap::new();
-    for facts in &reader.tree.files {
-        for site in sites(reader.tree, facts.file) {
-            let Some(meant) = meaning(reader.tree, site.callee, site.args, facts.file) else { continue };
-            if !matches!(meant.is, Meaning::Unique | Meaning::Primary) {
-                continue;
-            }
-            if let Value::Result(function, index) = reader.tree.settled(&meant.receiver)
-                && let Some((keys, None)) = reader.key_of([&meant].into_iter())
-            {
-                found.entry((function, index)).or_default().extend(keys);
-            }
+    for Spoken { meant, .. } in spoken.iter().filter(|spoken| spoken.is_key()) {
+        if let Value::Result(function, index) = reader.tree.settled(&meant.receiver)
+            && let Some((keys, None)) = reader.key_of([meant].into_iter())
+        {
+            found.entry((function, index)).or_default().extend(keys);
         }
     }
     found
+}
+
+/// A call that says something of a table or a key.
+struct Spoken<'t> {
+    site: Site<'t>,
+    meant: Meant,
+}
+
+impl Spoken<'_> {
+    fn is_key(&self) -> bool {
+        matches!(self.meant.is, Meaning::Unique | Meaning::Primary)
+    }
+}
+
+/// All such calls of a tree, in order.
+fn spoken(tree: &Tree) -> Vec<Spoken<'_>> {
+    let of_file = |facts: &FileFacts| -> Vec<Spoken<'_>> {
+        let meant = sites(tree, facts.file).filter_map(|site| {
+            let meant = meaning(tree, site.callee, site.args, facts.file)?;
+            Some(Spoken { site, meant })
+        });
+        meant.filter(|spoken| spoken.is_key() || spoken.meant.is == Meaning::Table).collect()
+    };
+    tree.files.par_iter().flat_map_iter(of_file).collect()
 }
 
 /// Every call of a file, but those that take a migration back.

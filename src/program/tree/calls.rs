@@ -27,7 +27,7 @@ impl Tree {
             Ty::Lib { path, .. } => !self.packs(function.file).knows(path),
             _ => false,
         };
-        let found = match event.said.as_ref().filter(|_| strange).map(|said| self.declared_at(said, function, depth + 1)) {
+        let found = match event.said.as_deref().filter(|_| strange).map(|said| self.declared_at(said, function, depth + 1)) {
             Some(Ty::Unknown) | None => found,
             Some(said) => said,
         };
@@ -132,7 +132,7 @@ impl Tree {
 
     pub(super) fn entity_of(&self, receiver: &Ty) -> Arc<[Ty]> {
         match receiver {
-            Ty::Unknown => Arc::from([]),
+            Ty::Unknown => Arc::default(),
             Ty::Lib { of, .. } if !of.is_empty() => of.clone(),
             other => Arc::from([other.clone()]),
         }

@@ -66,7 +66,7 @@ impl Tree {
             }
             // What made it.
             Ty::Instance(class) if name == "constructor" => Ty::Class(*class),
-            Ty::Instance(class) | Ty::Class(class) => match self.class_member(*class, of, name, depth + 1) {
+            Ty::Instance(class) | Ty::Class(class) => match self.own_member(*class, of, name, depth) {
                 Ty::Unknown => looks(),
                 found => found,
             },
@@ -98,6 +98,20 @@ impl Tree {
             },
             Ty::Unknown | Ty::Function(_) => looks(),
         }
+    }
+
+    /// A member of a class, or of an instance of it, looked for once.
+    fn own_member(&self, class: ClassRef, of: &Ty, name: &str, depth: u32) -> Ty {
+        let asked = (class, matches!(of, Ty::Instance(_)));
+        if let Some(known) = self.members.get(asked, name) {
+            return known;
+        }
+        let found = self.class_member(class, of, name, depth + 1);
+        // What was cut short by depth is not kept.
+        if depth < DEEPEST / 2 {
+            self.members.keep(asked, name, found.clone());
+        }
+        found
     }
 
     pub(super) fn class_member(&self, at: ClassRef, of: &Ty, name: &str, depth: u32) -> Ty {
@@ -144,7 +158,7 @@ impl Tree {
             Ty::Instance(base) if base != at => self.class_member(base, &Ty::Instance(base), name, depth + 1),
             Ty::Lib { path, sure, .. } => {
                 let id = self.packs(at.file).type_of_base(path.trim_end_matches("()")).cloned();
-                let base = Ty::Lib { path: id.unwrap_or(path), of: Arc::from([]), sure };
+                let base = Ty::Lib { path: id.unwrap_or(path), of: Arc::default(), sure };
                 self.member_at(&base, name, at.file, depth + 1)
             }
             _ => Ty::Unknown,

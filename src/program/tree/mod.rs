@@ -9,7 +9,7 @@ mod settled;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use super::memo::Memo;
+use super::memo::{Memo, Names};
 use super::modules::Modules;
 use super::settings::{Environment, Setting, setting};
 use super::{ClassRef, Ty};
@@ -36,8 +36,9 @@ pub struct Tree {
     /// The environment that files of the tree set up.
     pub environment: Environment,
     settings: Memo<(Arc<str>, Arc<str>), Setting>,
-    names: Memo<(u32, Arc<str>), Ty>,
-    found: Memo<(u32, Arc<str>), Option<Ty>>,
+    names: Names<u32, Ty>,
+    found: Names<u32, Option<Ty>>,
+    members: Names<(ClassRef, bool), Ty>,
     defined: OnceLock<HashMap<String, (String, Arc<str>)>>,
 }
 
@@ -55,8 +56,9 @@ impl Tree {
             results: Memo::new(),
             environment: Environment::new(),
             settings: Memo::new(),
-            names: Memo::new(),
-            found: Memo::new(),
+            names: Names::new(),
+            found: Names::new(),
+            members: Names::new(),
             defined: OnceLock::new(),
         };
         tree.implementors = tree.find_implementors();
@@ -210,7 +212,7 @@ impl Tree {
         }
         let guess = self.name_of(value).and_then(|name| packs.types_like(&name).first().cloned());
         match guess {
-            Some(id) => Ty::Lib { path: id, of: Arc::from([]), sure: false },
+            Some(id) => Ty::Lib { path: id, of: Arc::default(), sure: false },
             None => found,
         }
     }

@@ -10,14 +10,13 @@ use crate::syntax::{Export, ExportTarget, TypeRef};
 
 impl Tree {
     pub(super) fn ty_of_name(&self, file: u32, name: &str, depth: u32) -> Ty {
-        let key = (file, Arc::from(name));
-        if let Some(known) = self.names.get(&key) {
+        if let Some(known) = self.names.get(file, name) {
             return known;
         }
         let found = self.find_name(file, name, depth);
         // What was cut short by depth is not kept.
         if depth < DEEPEST / 2 {
-            self.names.keep(key, found.clone());
+            self.names.keep(file, name, found.clone());
         }
         found
     }
@@ -32,12 +31,11 @@ impl Tree {
 
     /// The module a name means in a file, looked for once.
     pub(super) fn module(&self, file: u32, module: &str) -> Option<Ty> {
-        let key = (file, Arc::from(module));
-        if let Some(known) = self.found.get(&key) {
+        if let Some(known) = self.found.get(file, module) {
             return known;
         }
         let found = self.modules.find(file, module);
-        self.found.keep(key, found.clone());
+        self.found.keep(file, module, found.clone());
         found
     }
 
