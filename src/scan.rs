@@ -170,10 +170,10 @@ fn pools_by_transaction(text: &str) -> bool {
         .any(|(key, value)| key.trim() == "pool_mode" && value.trim() == "transaction")
 }
 
-/// All comments of the tree.
+/// The comments of the tree that may suppress a finding.
 fn remarks<'t>(sources: &'t [&Source], files: &'t [FileFacts]) -> impl Iterator<Item = Remark> + 't {
     sources.iter().zip(files).flat_map(|(source, facts)| {
-        facts.unit.comments.iter().map(move |comment| {
+        facts.unit.comments.iter().filter(|comment| Suppressions::speaks(&comment.text)).map(move |comment| {
             let (line, column) = source.lines.position(comment.span.start);
             let before = source.line_text(line).get(..column as usize - 1).unwrap_or("");
             let (last, _) = source.lines.position(comment.span.end.saturating_sub(1).max(comment.span.start));
@@ -210,12 +210,13 @@ mod tests {
 
     #[test]
     fn a_remark_knows_whether_it_stands_alone() {
-        let source = Source::new("a.py", Language::Python, "x = 1  # one\n  # two\n");
+        let source = Source::new("a.py", Language::Python, "x = 1  # lockcheck:1\n  # lockcheck:2\n# 3\n");
         let comment = |text: &str, start, end| Comment { text: text.into(), span: Span::new(start, end) };
-        let unit = empty_unit(Language::Python, vec![comment("one", 7, 12), comment("two", 15, 20)]);
+        let comments = [("lockcheck:1", 7, 20), ("lockcheck:2", 23, 36), ("3", 37, 40)];
+        let unit = empty_unit(Language::Python, comments.map(|(text, start, end)| comment(text, start, end)).into());
         let found: Vec<_> =
             remarks(&[&source], &[facts(0, unit)]).map(|remark| (remark.text, remark.line, remark.alone)).collect();
-        assert_eq!(found, [("one".to_string(), 1, false), ("two".to_string(), 2, true)]);
+        assert_eq!(found, [("lockcheck:1".to_string(), 1, false), ("lockcheck:2".to_string(), 2, true)]);
     }
 
     #[test]

@@ -181,9 +181,16 @@ pub enum Act {
 }
 
 impl FileFacts {
-    /// Lets go of what the facts say again: the bodies of functions.
+    /// Lets go of what the facts say again: bodies and decorators of functions, first values and decorators of fields.
     pub fn slim(&mut self) {
-        self.unit.functions.iter_mut().for_each(|function| function.body = vec![]);
+        for function in &mut self.unit.functions {
+            function.body = vec![];
+            function.decorators = vec![];
+        }
+        for field in self.unit.classes.iter_mut().flat_map(|class| &mut class.fields) {
+            field.init = None;
+            field.decorators = vec![];
+        }
         for function in &mut self.functions {
             function.events.shrink_to_fit();
             function.conds.shrink_to_fit();

@@ -134,15 +134,11 @@ fn limits(view: &View<'_>, change: &StateChange, changes: &[StateChange]) -> Opt
                 && is_time(view, &other.value)
         })
     };
-    for cond in &view.flat.conds {
-        if !compares(&cond.value) || !speaks_of(view, &cond.value, change, cond.at) {
-            continue;
-        }
-        if !(counted || named_limit(view, change) && (timed() || listed())) {
-            continue;
-        }
-        let index = view.flat.conds.iter().position(|other| std::ptr::eq(other, cond))? as u32;
-        if refuses(view, index) {
+    if !(counted || named_limit(view, change) && (timed() || listed())) {
+        return None;
+    }
+    for (index, cond) in view.flat.conds.iter().enumerate() {
+        if compares(&cond.value) && speaks_of(view, &cond.value, change, cond.at) && refuses(view, index as u32) {
             return Some(cond.at);
         }
     }

@@ -1,6 +1,8 @@
 //! `process-guard` and `process-single-flight`: a set, map or flag of one process is tested before shared work and changed
 //! around it.
 
+use std::collections::HashSet;
+
 use super::candidate::Candidate;
 use super::effects::{Sureness, effect, harmless, reads, refreshes_credential};
 use super::reason::{Reason, Why};
@@ -17,7 +19,8 @@ const SINGLE_FLIGHT: &str = "process-single-flight";
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     let changes = changes(view);
     // A test speaks of the same holder, which lives as long.
-    if !changes.iter().any(|change| !change.removes && view.lasts(&change.place)) {
+    let mut lasting = changes.iter().filter(|change| !change.removes && view.lasts(&change.place)).peekable();
+    if lasting.peek().is_none() {
         return;
     }
     let mut guards: Vec<Guarded> = vec![];
@@ -64,7 +67,12 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         }
     }
     // Tested and changed, around nothing that others see.
-    for cond in 0..view.flat.conds.len() as u32 {
+    let near: HashSet<u32> = lasting.map(|change| view.event(change.event).origin.0.file).collect();
+    for (cond, asked) in (0..).zip(&view.flat.conds) {
+        let depends = view.cond_depends(cond);
+        if !near.contains(&asked.at.file) && !depends.iter().any(|index| near.contains(&view.event(*index).origin.0.file)) {
+            continue;
+        }
         for test in tests_of(view, cond).iter() {
             if changed_near(view, &changes, test).is_some() && listed(view, &test.place) {
                 guard_of(view, &mut guards, test.clone());

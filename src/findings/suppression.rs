@@ -20,6 +20,9 @@ pub struct Remark {
     pub text: String,
 }
 
+/// What a comment that suppresses says first.
+const MARK: &str = "lockcheck:";
+
 /// The findings that comments speak about: rules by the line they hold for.
 #[derive(Debug, Clone, Default)]
 pub struct Suppressions {
@@ -46,6 +49,11 @@ impl Suppressions {
         (suppressions, gaps)
     }
 
+    /// Whether a comment may be one of these.
+    pub fn speaks(comment: &str) -> bool {
+        comment.contains(MARK)
+    }
+
     /// Whether a comment on the finding's line, or one alone on the line above, names its rule.
     pub fn cover(&self, finding: &Finding) -> bool {
         let place = (finding.at.path.clone(), finding.at.line);
@@ -55,7 +63,7 @@ impl Suppressions {
 
 /// What follows `lockcheck: ignore`, where the comment begins with it, or a further comment marker does before it.
 fn directive(text: &str) -> Option<&str> {
-    let (before, after) = text.split_once("lockcheck:")?;
+    let (before, after) = text.split_once(MARK)?;
     let rest = after.trim_start().strip_prefix("ignore")?;
     let begins = before.trim_end().is_empty() || before.trim_end().ends_with(['#', '/', '*', '-']);
     let is_word = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');

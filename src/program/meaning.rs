@@ -1,5 +1,6 @@
 //! Binds calls to the rows of packs: what a call means, and where the parts of its meaning stand.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use super::flat::{FlatEvent, Look, plain};
@@ -68,20 +69,17 @@ pub(super) fn receiver(callee: &Value) -> Value {
 /// The same, where the parts of the meaning are to speak of `receiver`, not of the callee's own.
 pub fn meaning_on(look: &Look<'_>, callee: &Value, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
     let tree = look.tree;
-    // Conditions are asked of arguments as they stand in the tree, parts are picked from those of this function.
-    let asked: Vec<_> = args.iter().map(|(name, value)| (name.clone(), plain(look.events, value))).collect();
     let ty = tree.ty(callee, file);
     let packs = tree.packs(file);
     let (receiver_ty, method) = match callee {
         Value::Member(of, name) => (tree.ty(of, file), Some(name.clone())),
         _ => (Ty::Unknown, None),
     };
-    let call = Site { tree, events: look.events, receiver, receiver_ty, asked: &asked, args };
+    let call = Site { tree, events: look.events, receiver, receiver_ty, asked: OnceCell::new(), args };
     if let Ty::Lib { path, sure, .. } = &ty {
-        for row in packs.rows(path).chain(packs.rows(&format!("{path}()"))) {
-            if call.holds(row.call) {
-                return Some(call.meant(row, *sure, path));
-            }
+        let found = packs.rows(path).find(|row| call.holds(row.call));
+        if let Some(row) = found.or_else(|| packs.rows(&format!("{path}()")).find(|row| call.holds(row.call))) {
+            return Some(call.meant(row, *sure, path));
         }
         // A method this type is not known to have: only what any value has.
         if *sure && path.contains(':') {
@@ -114,7 +112,7 @@ pub fn decorator(tree: &Tree, value: &Value, file: u32) -> Option<Meant> {
 /// What rows on `path` say of a declaration without a call of its own: an attribute of a class with its value as the only argument,
 /// a step on a builder that a callback is given.
 pub fn meaning_at(tree: &Tree, path: &str, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
-    let call = Site { tree, events: &[], receiver, receiver_ty: Ty::Unknown, asked: args, args };
+    let call = Site { tree, events: &[], receiver, receiver_ty: Ty::Unknown, asked: OnceCell::new(), args };
     tree.packs(file).rows(path).find(|row| call.holds(row.call)).map(|row| call.meant(row, true, path))
 }
 
@@ -123,14 +121,20 @@ struct Site<'a> {
     events: &'a [FlatEvent],
     receiver: &'a Value,
     receiver_ty: Ty,
-    asked: &'a Args,
+    /// The arguments as they stand in the tree, of which conditions are asked; parts are picked from those of the function.
+    asked: OnceCell<Vec<Arg>>,
     args: &'a Args,
 }
 
 impl Site<'_> {
     fn holds(&self, row: &CallRow) -> bool {
+        if row.when.is_empty() {
+            return true;
+        }
+        let in_tree = || self.args.iter().map(|(name, value)| (name.clone(), plain(self.events, value))).collect();
+        let args = self.asked.get_or_init(in_tree);
+        let asked = Site { args, receiver_ty: self.receiver_ty.clone(), asked: OnceCell::new(), ..*self };
         row.when.iter().all(|(selector, want)| {
-            let asked = Site { args: self.asked, receiver_ty: self.receiver_ty.clone(), ..*self };
             let found = asked.pick(selector).map(|value| self.tree.settled(&value));
             match want {
                 Want::Present(present) => {

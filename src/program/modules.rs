@@ -61,6 +61,12 @@ impl Modules {
         self.folders.contains(path).then(|| Ty::Package(path.into()))
     }
 
+    /// Whether anything in the tree goes by the first name of a path: nothing does for most libraries.
+    fn begins(&self, path: &str) -> bool {
+        let first = path.split('/').next().unwrap_or(path);
+        matches!(first, "" | "." | "..") || self.by_name.contains_key(first)
+    }
+
     /// The module a name means in a file; `None` for a library's.
     pub fn find(&self, from: u32, module: &str) -> Option<Ty> {
         let language = *self.languages.get(from as usize)?;
@@ -94,6 +100,9 @@ impl Modules {
             }
         }
         let wanted = stem_of_script(rest.unwrap_or(module));
+        if !self.begins(wanted) {
+            return None;
+        }
         let mut folder = parent(from);
         loop {
             for base in ["", "src", "app", "lib"] {
@@ -121,6 +130,9 @@ impl Modules {
             return self.at(&join(folder, &module[dots..].replace('.', "/")), language);
         }
         let wanted = module.replace('.', "/");
+        if !self.begins(&wanted) {
+            return None;
+        }
         let mut folder = parent(from);
         loop {
             if let Some(found) = self.at(&join(folder, &wanted), language) {

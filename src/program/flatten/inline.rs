@@ -137,21 +137,23 @@ impl Writer<'_, '_> {
         }
         // Most events have the guards of the one before.
         let mut last_guards: (Arc<[Guard]>, Arc<[Guard]>) = (Arc::default(), around.guards.clone());
+        let mut contradicted = false;
         for (number, event) in flat.events.iter().enumerate() {
             if generator_with == Some(number) {
                 tail_from = Some(self.events.len());
             }
-            if self.events.len() >= LONGEST || event.guards.iter().any(|guard| subst.contradicts(guard, flat, self)) {
+            if !Arc::ptr_eq(&last_guards.0, &event.guards) {
+                let own = event.guards.iter().map(|guard| Guard { cond: guard.cond + first_cond, ..*guard });
+                last_guards = (event.guards.clone(), around.guards.iter().copied().chain(own).collect());
+                contradicted = event.guards.iter().any(|guard| subst.contradicts(guard, flat, self));
+            }
+            if contradicted || self.events.len() >= LONGEST {
                 map[number] = Some(Value::Unknown);
                 continue;
             }
             let index = self.events.len() as u32;
             map[number] = Some(Value::Flat(index));
             let act = subst.act(&event.act, &map, self);
-            if !Arc::ptr_eq(&last_guards.0, &event.guards) {
-                let own = event.guards.iter().map(|guard| Guard { cond: guard.cond + first_cond, ..*guard });
-                last_guards = (event.guards.clone(), around.guards.iter().copied().chain(own).collect());
-            }
             let guards = last_guards.1.clone();
             let within: Vec<u32> = event
                 .within

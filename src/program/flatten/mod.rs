@@ -24,21 +24,23 @@ use course::{Course, Handed};
 const DEEPEST: usize = 8;
 /// A flat function keeps at most this many events; what lies behind is not seen.
 const LONGEST: usize = 800;
-/// Events of handed functions that are kept at a time, about 0.6 kB each: with more, all are forgotten and made anew when
-/// they are asked for, so that memory does not grow with the tree.
+/// Events of handed functions that are kept at a time, about 0.5 kB each: with more, those not asked for of late are forgotten
+/// and made anew when they are asked for, so that memory does not grow with the tree.
 const MOST_KEPT: usize = 150_000;
 
 /// Flat functions, made once each.
 pub struct Flattener<'t> {
     tree: &'t Tree,
-    made: Memo<FnRef, Handed>,
+    /// The newer and the older half of what is kept, by turns.
+    made: [Memo<FnRef, Handed>; 2],
+    newer: AtomicUsize,
     kept: AtomicUsize,
 }
 
 impl<'t> Flattener<'t> {
     /// A flattener over a tree.
     pub fn new(tree: &'t Tree) -> Flattener<'t> {
-        Flattener { tree, made: Memo::new(), kept: AtomicUsize::new(0) }
+        Flattener { tree, made: [Memo::new(), Memo::new()], newer: AtomicUsize::new(0), kept: AtomicUsize::new(0) }
     }
 
     /// A function, written out in full. Made anew for each call: it is large.
@@ -56,7 +58,7 @@ impl<'t> Flattener<'t> {
 
     /// What a function shows its callers. Made once, or nearly so.
     fn handed(&self, function: FnRef, course: &mut Course) -> Arc<Flat> {
-        if let Some(known) = self.made.get(&function).filter(|known| course.allows(known)) {
+        if let Some(known) = self.known(function).filter(|known| course.allows(known)) {
             return known.flat;
         }
         if let Some(flat) = course.cut_short(function) {
@@ -65,14 +67,32 @@ impl<'t> Flattener<'t> {
         let outer = course.enter(function);
         let flat = Arc::new(hand_over(self.written(function, course), &self.tree.book.verbs));
         let Some(handed) = course.leave(flat.clone(), outer) else { return flat };
-        // A function without events still takes room.
-        let room = flat.events.len() + 1;
-        if self.kept.fetch_add(room, Ordering::Relaxed) + room > MOST_KEPT {
-            self.kept.store(room, Ordering::Relaxed);
-            self.made.clear();
-        }
-        self.made.keep(function, handed);
+        self.keep(function, handed);
         flat
+    }
+
+    fn known(&self, function: FnRef) -> Option<Handed> {
+        let newer = self.newer.load(Ordering::Relaxed);
+        if let Some(known) = self.made[newer].get(&function) {
+            return Some(known);
+        }
+        // What is asked for again stays.
+        let known = self.made[1 - newer].get(&function)?;
+        self.keep(function, known.clone());
+        Some(known)
+    }
+
+    fn keep(&self, function: FnRef, handed: Handed) {
+        // A function without events still takes room.
+        let room = handed.flat.events.len() + 1;
+        let mut newer = self.newer.load(Ordering::Relaxed);
+        if self.kept.fetch_add(room, Ordering::Relaxed) + room > MOST_KEPT / 2 {
+            self.kept.store(room, Ordering::Relaxed);
+            newer = 1 - newer;
+            self.made[newer].clear();
+            self.newer.store(newer, Ordering::Relaxed);
+        }
+        self.made[newer].keep(function, handed);
     }
 }
 
