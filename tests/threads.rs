@@ -46,7 +46,7 @@ fn write_circles(root: &Path, files: usize) {
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let root = tempfile::tempdir().unwrap();
-    write_circles(root.path(), 40);
+    write_circles(root.path(), 9);
     let report = |threads: usize| {
         let mut run = Command::new(assert_cmd::cargo::cargo_bin!("lockcheck"));
         let run = run.args(["scan", "--strict", "--format", "json"]).arg(root.path());
@@ -57,7 +57,7 @@ fn the_number_of_threads_changes_nothing() {
     };
     let one = report(1);
     assert!(!one["findings"].as_array().unwrap().is_empty());
-    for threads in [2, 3, 8, 8, 8] {
+    for threads in [2, 8, 8] {
         assert_eq!(report(threads), one, "{threads} threads");
     }
 }
@@ -65,7 +65,7 @@ fn the_number_of_threads_changes_nothing() {
 #[test]
 fn what_is_written_out_does_not_depend_on_what_was_before() {
     let root = tempfile::tempdir().unwrap();
-    write_circles(root.path(), 12);
+    write_circles(root.path(), 7);
     let sources: Vec<Source> = read_tree(root.path(), WalkOptions::default()).unwrap().sources;
     let parsed = sources.iter().enumerate();
     let files = parsed.map(|(index, source)| facts(index as u32, syntax::parse(source).unwrap())).collect();
@@ -74,7 +74,7 @@ fn what_is_written_out_does_not_depend_on_what_was_before() {
     let functions: Vec<FnRef> = tree.all_functions().collect();
     let alone = |function: &FnRef| format!("{:?}", Flattener::new(&tree).flat(*function));
     let first: Vec<String> = functions.iter().map(alone).collect();
-    for step in [1, 5, 7, 11] {
+    for step in [1, 5] {
         let flattener = Flattener::new(&tree);
         for at in (0..functions.len()).map(|at| at * step % functions.len()) {
             assert_eq!(format!("{:?}", flattener.flat(functions[at])), first[at], "after {step} steps, {:?}", functions[at]);
