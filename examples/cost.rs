@@ -1,11 +1,16 @@
 //! What a scan costs, stage by stage: processor time and memory, on a generated tree of N files and on one of 2N, or on a tree
-//! of yours. The second should cost about twice the first.
+//! of yours. The second should cost about twice the first. With a command behind the path, a whole scan is held against that
+//! command on the same tree, each in a process of its own (Linux).
 //!
-//!     cargo run --release --example cost [-- FILES | PATH]
+//!     cargo run --release --example cost [-- FILES | PATH [COMMAND [ARGUMENT..]]]
+//!
+//! The path is put behind the command's arguments: `cost -- PATH ast-grep scan --config examples/cost-rules/sgconfig.yml`.
 
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use lockcheck::facts::{FileFacts, facts};
@@ -26,14 +31,51 @@ const STACK: usize = 64 << 20;
 #[allow(clippy::print_stdout)]
 fn main() -> anyhow::Result<()> {
     rayon::ThreadPoolBuilder::new().stack_size(STACK).build_global()?;
-    let word = std::env::args().nth(1).unwrap_or_else(|| "1000".to_owned());
-    let Ok(files) = word.parse::<usize>() else { return measure(Path::new(&word)) };
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let word = words.first().map_or("1000", String::as_str);
+    let Ok(files) = word.parse::<usize>() else {
+        return match &words[..] {
+            [path, whole] if whole == WHOLE => scan_only(Path::new(path)),
+            [path, other, args @ ..] => compare(path, other, args),
+            _ => measure(Path::new(word)),
+        };
+    };
     for files in [files, 2 * files] {
         let root = tempfile::tempdir()?;
         generate(root.path(), files)?;
         println!("\n{files} files");
         measure(root.path())?;
     }
+    Ok(())
+}
+
+/// The word that makes this program do one whole scan and nothing else.
+const WHOLE: &str = "--whole";
+
+fn scan_only(root: &Path) -> anyhow::Result<()> {
+    scan(&ScanOptions { root: root.to_path_buf(), ..ScanOptions::default() }, &|_| {}).map(drop)
+}
+
+/// A whole scan and another command on the same tree.
+#[allow(clippy::print_stdout)]
+fn compare(path: &str, other: &str, args: &[String]) -> anyhow::Result<()> {
+    println!("{:<10} {:>8} {:>8} {:>8}", "program", "cpu s", "wall s", "peak MB");
+    let own = std::env::current_exe()?;
+    run("lockcheck", Command::new(own).args([path, WHOLE]))?;
+    run(other.rsplit('/').next().unwrap_or(other), Command::new(other).args(args).arg(path))
+}
+
+/// Runs a program to its end. Its exit status says nothing here: a scanner that finds something does not give zero.
+#[allow(clippy::print_stdout)]
+fn run(name: &str, command: &mut Command) -> anyhow::Result<()> {
+    let (wall, before) = (Instant::now(), cpu(CHILDREN)?);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().with_context(|| format!("cannot run {name}"))?;
+    let mut peak: f64 = 0.0;
+    while child.try_wait()?.is_none() {
+        peak = memory(&child.id().to_string(), "VmHWM:").unwrap_or(0.0).max(peak);
+        sleep(Duration::from_millis(5));
+    }
+    println!("{name:<10} {:>8.2} {:>8.2} {peak:>8.0}", cpu(CHILDREN)? - before, wall.elapsed().as_secs_f64());
     Ok(())
 }
 
@@ -89,34 +131,38 @@ struct Clock {
 
 impl Clock {
     fn start() -> Clock {
-        Clock { wall: Instant::now(), cpu: cpu().unwrap_or_default() }
+        Clock { wall: Instant::now(), cpu: cpu(SELF).unwrap_or_default() }
     }
 
     #[allow(clippy::print_stdout)]
     fn lap(&mut self, stage: &str) {
-        let now = cpu().unwrap_or_default();
+        let now = cpu(SELF).unwrap_or_default();
         println!(
             "{stage:<10} {:>8.2} {:>8.2} {:>8.0}",
             now - self.cpu,
             self.wall.elapsed().as_secs_f64(),
-            memory().unwrap_or_default()
+            memory("self", "VmRSS:").unwrap_or_default()
         );
         *self = Clock { wall: Instant::now(), cpu: now };
     }
 }
 
-/// Processor seconds of this process (Linux).
-fn cpu() -> anyhow::Result<f64> {
+/// Where `/proc/self/stat` has the times of this process, and of those it waited for.
+const SELF: usize = 11;
+const CHILDREN: usize = 13;
+
+/// Processor seconds (Linux).
+fn cpu(of: usize) -> anyhow::Result<f64> {
     let stat = fs::read_to_string("/proc/self/stat")?;
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).context("no times in /proc/self/stat");
-    Ok((ticks(11)? + ticks(12)?) / 100.0)
+    Ok((ticks(of)? + ticks(of + 1)?) / 100.0)
 }
 
-/// Megabytes in memory now (Linux).
-fn memory() -> anyhow::Result<f64> {
-    let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS in /proc/self/status")?;
+/// Megabytes of a process in memory, now (`VmRSS:`) or at most (`VmHWM:`) (Linux).
+fn memory(process: &str, what: &str) -> anyhow::Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(what)).context("no such line in /proc/*/status")?;
     Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? / 1e3)
 }
 
