@@ -28,14 +28,14 @@ fn write_circles(root: &Path, files: usize) {
              if (seen.has(id)) return null\n  await visit{next}(client, id, again)\n  seen.add(id)\n"
         );
         match at % 3 {
-            0 => write!(
+            0 => writeln!(
                 body,
                 "  await lock.runExclusive(async () => {{\n    const row = await client.query('SELECT n FROM t{at} WHERE id = $1', [id])\n    \
                  if (row.rows[0].n > 0) return\n    await client.query('UPDATE t{at} SET n = 1 WHERE id = $1', [id])\n    \
-                 await visit{far}(client, id, again)\n  }})\n"
+                 await visit{far}(client, id, again)\n  }})"
             ),
-            1 => write!(body, "  if (id) await visit{back}(client, id, () => visit{far}(client, id, again))\n"),
-            _ => write!(body, "  again()\n  return visit{far}(client, id, again)\n"),
+            1 => writeln!(body, "  if (id) await visit{back}(client, id, () => visit{far}(client, id, again))"),
+            _ => writeln!(body, "  again()\n  return visit{far}(client, id, again)"),
         }
         .unwrap();
         body.push_str("}\n");
