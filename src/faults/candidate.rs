@@ -49,6 +49,8 @@ pub struct Candidate {
     pub stands: bool,
     /// Its severity, where it is not the rule's own.
     pub severity: Option<Severity>,
+    /// Its severity where no timer starts it, if that is another: what only keeps work apart in time claims a timer's run.
+    pub eased: Option<Severity>,
     /// The libraries in evidence: the cure is told in the words of the first that has any. The work's comes first, because
     /// the write itself is the simplest place to decide.
     pub libraries: Vec<Arc<str>>,
@@ -72,6 +74,7 @@ impl Candidate {
             trace: vec![],
             stands: false,
             severity: None,
+            eased: None,
             libraries: work.library().into_iter().chain(cause.library()).cloned().collect(),
             only: None,
             subject: None,

@@ -2,6 +2,8 @@
 //! `number-from-max`.
 
 use super::candidate::{Candidate, Only};
+use super::damage::{of_count, of_limit, of_mark};
+use super::debounce::ends_soon;
 use super::effects::{decided, effect, row_locked};
 use super::once::{check_then_insert, unbacked_calls};
 use super::rows::{RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, open_writes, row_reads, same_table};
@@ -10,7 +12,7 @@ use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
 use crate::program::{Column, ColumnKind, Op, Spot, column_key};
-use crate::rules::CommandKind;
+use crate::rules::{CommandKind, Severity};
 use crate::syntax::{BinaryOp, ExitKind, Shape};
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
@@ -59,11 +61,16 @@ fn stored_values(view: &View<'_>, found: &mut Judged) {
             earlier.kv().is_some_and(|kv| kv.op == CommandKind::Get && kv.key == set.key && kv.key != Value::Unknown)
                 && computes_from(view, &column, *at)
         });
-        let Some((_, read)) = read else { continue };
+        let Some((read_at, read)) = read else { continue };
         let message = "the stored value is read, changed in memory and written back: two requests at once read the same value, and one change is lost";
         let mut candidate = Candidate::new(view, "lost-update", event, event, message.to_owned());
         candidate.hop(Role::Check, read, "read here");
         candidate.hop(Role::Effect, event, "written back here");
+        // A count that ends by itself bounds how often, and one that ends soon only keeps apart.
+        if set.ttl.is_some() && arithmetic_on(view, &set.value, read_at) {
+            let soon = ends_soon(view, event, set);
+            candidate.severity = Some(if soon { Severity::Advice } else { Severity::Warning });
+        }
         found.push(candidate.at_most(if set.sure { Confidence::High } else { Confidence::Medium }));
     }
 }
@@ -131,6 +138,7 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
         table(write, read)
     );
     let mut found = candidate(view, "lost-update", read, write, message, "read here");
+    found.severity = of_count(view, read, column);
     for at in changed_at(view, &column.name, read, write) {
         found.add(Role::State, at, "changed in memory here".to_owned());
     }
@@ -208,6 +216,7 @@ fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> 
         table(write, read)
     );
     let mut found = candidate(view, "check-then-act", read, write, message, "read here");
+    found.severity = of_limit(view, read, write, &guard.value);
     found.add(Role::Check, guard.at, "compared here".to_owned());
     Some(found)
 }
@@ -235,6 +244,7 @@ fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Ca
         column.name
     );
     let mut found = candidate(view, "unconditional-claim", read, write, message, "found free here");
+    found.severity = of_mark(view, read, write, column);
     found.only = Some(Only::OutsideJobs);
     Some(found)
 }

@@ -7,12 +7,14 @@ use rayon::prelude::*;
 use super::candidate::{Candidate, Only};
 use super::copies::weighed;
 use super::inventory::Item;
+use super::provider::shared_beside;
 use super::reason::Why;
 use super::sightings::{Asked, Sightings};
 use super::standing::Standing;
 use super::subject::Judged;
+use super::sure::{Reached, of_guards};
 use super::view::{View, World};
-use super::{Endpoint, Finding, Hop, Place, Role};
+use super::{Confidence, Endpoint, Finding, Hop, Place, Role};
 use super::{
     data, early_release, host_lock, lease, limiter, lock_map, migration, process_counter, process_guard, process_lock,
     refresh_stampede, shared_lock, stale_read, transaction_held, unleased_job, version, wrong_row,
@@ -20,7 +22,7 @@ use super::{
 use crate::facts::{Act, FnRef};
 use crate::files::Source;
 use crate::program::{Copies, Flat, FlatEvent, Flattener, Links, Reach, Spot, What, body_fields, links, roles};
-use crate::rules::{Catalogue, FileRole};
+use crate::rules::{Catalogue, FileRole, Severity};
 
 /// What the detectors say of a tree.
 #[derive(Debug, Default)]
@@ -82,22 +84,35 @@ pub fn detect(
     let single = copies.one_by_word();
     let found =
         sift(found, &mut sightings, |_, candidate| (single && copies_of(candidate.rule).is_some()).then_some(Why::OneCopy));
+    let found: Vec<_> = found.into_iter().map(|(function, candidate)| (function, eased(candidate, &reach, function))).collect();
     let kept = nearest(found.clone());
     // Advice speaks of a sound use with a known limit.
     let advice = |candidate: &Candidate| {
-        candidate.severity.or(catalogue.get(candidate.rule).map(|rule| rule.severity)) == Some(crate::rules::Severity::Advice)
+        candidate.severity.or(catalogue.get(candidate.rule).map(|rule| rule.severity)) == Some(Severity::Advice)
     };
+    for (function, candidate) in found.iter().filter(|(_, candidate)| advice(candidate) && candidate.eased.is_some()) {
+        sightings.left_out(*function, candidate, Why::KeepsApart);
+    }
     for (function, candidate) in found.iter().filter(|(_, candidate)| !advice(candidate)) {
         if let Some((_, kept)) = kept.iter().find(|(_, kept)| same_fault(kept, candidate)) {
             sightings.fault(*function, candidate, kept, family(candidate));
         }
     }
+    let reached = Reached::of(world.tree, &reach);
     let findings: Vec<Finding> = kept
         .into_iter()
         .map(|(function, candidate)| {
             let admits = admitted(world, sources, &candidate);
-            let per = copies_of(candidate.rule);
-            weighed(finding(world, &reach, sources, catalogue, function, candidate), admits, copies, per)
+            let (per, most) = (copies_of(candidate.rule), reached.at_most(function, &candidate));
+            let mut candidate = candidate;
+            if family(&candidate) == "memory"
+                && let Some(shared) = shared_beside(world, flattener, function)
+            {
+                candidate = beside(candidate, &shared);
+            }
+            let mut found = weighed(finding(world, &reach, sources, catalogue, function, candidate), admits, copies, per);
+            found.confidence = found.confidence.min(most);
+            found
         })
         .collect();
     let asked = Asked { reach: &reach, place: &|spot| place(sources, spot), findings: &findings, copies };
@@ -118,6 +133,22 @@ fn sift(
         }
     }
     kept
+}
+
+/// A candidate with the severity it has where it stands.
+fn eased(mut candidate: Candidate, reach: &Reach, function: FnRef) -> Candidate {
+    if candidate.eased.is_some() && !reach.entry_kinds(function).contains("job") {
+        candidate.severity = candidate.eased;
+    }
+    candidate
+}
+
+/// A fault of what a process keeps, where the project offers the same from a store that all copies share: whoever runs copies has the
+/// choice.
+fn beside(mut candidate: Candidate, shared: &str) -> Candidate {
+    candidate.severity = Some(Severity::Warning);
+    candidate.message = format!("{}; `{shared}` offers the same from a store that all copies share", candidate.message);
+    candidate.at_most(Confidence::Low)
 }
 
 /// What the detectors say of one function.
@@ -146,6 +177,7 @@ fn judged(world: &World<'_>, flattener: &Flattener<'_>, flat: &Flat) -> Judged {
     wrong_row::detect(&view, &mut found.faults);
     migration::detect(&view, &mut found.faults);
     version::detect(&view, &mut found);
+    found.faults = found.faults.into_iter().map(|candidate| of_guards(&view, candidate)).collect();
     found
 }
 
@@ -222,7 +254,7 @@ fn finding(
         .map(str::to_owned)
         .or_else(|| rule.map(|rule| rule.help.clone()))
         .unwrap_or_default();
-    let severity = candidate.severity.or(rule.map(|rule| rule.severity)).unwrap_or(crate::rules::Severity::Warning);
+    let severity = candidate.severity.or(rule.map(|rule| rule.severity)).unwrap_or(Severity::Warning);
     Finding {
         rule: candidate.rule.to_owned(),
         severity,

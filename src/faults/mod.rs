@@ -3,7 +3,9 @@
 
 mod candidate;
 mod copies;
+mod damage;
 mod data;
+mod debounce;
 mod detect;
 mod early_release;
 mod effects;
@@ -20,6 +22,7 @@ mod own_row;
 mod process_counter;
 mod process_guard;
 mod process_lock;
+mod provider;
 mod reason;
 mod refresh_stampede;
 mod regions;
@@ -29,6 +32,7 @@ mod sightings;
 mod stale_read;
 mod standing;
 mod subject;
+mod sure;
 mod tests_of_state;
 mod ticker;
 mod transaction_held;

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::candidate::Candidate;
+use super::damage::of_alike;
 use super::data::{candidate, refused_and_caught, table};
 use super::effects::{decided_apart, fresh, row_locked};
 use super::rows::{RowRead, RowWrite, same_table, says_exists};
@@ -74,6 +75,7 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
         found.severity = Some(Severity::Advice);
         return Some(found.at_most(Confidence::Low));
     }
+    found.severity = of_alike(read, write);
     // The model itself may give what the key needs beside.
     let in_part = matches!(backed, Backed::InPart(_));
     Some(found.at_most(if in_part { Confidence::Low } else { sureness(view, write.statement.table.as_deref()) }))

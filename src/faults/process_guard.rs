@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use super::candidate::Candidate;
+use super::debounce::either_way;
 use super::effects::{Sureness, effect, harmless, reads, refreshes_credential};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
@@ -45,6 +46,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
                 Some(reason) => Err(reason),
                 // Work that is done where the entry is there looks something up; it does not ask whether it was done.
                 None if looked_up.contains(&test.place) => Err(Reason::new(Why::LooksUp)),
+                None if either_way(view, &test, event) => Err(Reason::new(Why::EitherWay)),
                 None if memo || worked_out_once(view, &changes, &test, event) => Err(Reason::new(Why::Memo)),
                 None => Ok(candidate(view, &test, change, event, sureness)),
             };

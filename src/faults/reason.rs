@@ -67,6 +67,10 @@ pub enum Why {
     Memo,
     /// It looks something up; it does not ask whether the work was done.
     LooksUp,
+    /// The work is done whichever way the test comes out.
+    EitherWay,
+    /// It keeps work apart for a while, and does not see to it that it is done once.
+    KeepsApart,
     /// It is counted and reported, and decides nothing.
     OnlyReported,
     /// The change and the work are in different hands.
@@ -114,6 +118,8 @@ impl Why {
             Why::KeepsWhole => "keeps-whole",
             Why::Memo => "memo",
             Why::LooksUp => "looks-up",
+            Why::EitherWay => "either-way",
+            Why::KeepsApart => "keeps-apart",
             Why::OnlyReported => "only-reported",
             Why::HandedOn => "handed-on",
             Why::MemoryOnly => "memory-only",
@@ -153,6 +159,8 @@ impl Why {
             Why::KeepsWhole => "it keeps one object whole, a connection or a sender, and decides nothing",
             Why::Memo => "it keeps a copy or a result, which each process may have",
             Why::LooksUp => "it looks up what is there, and work is done where it is",
+            Why::EitherWay => "it says when the work is done, not whether",
+            Why::KeepsApart => "it keeps work apart for a while, and ends by itself",
             Why::OnlyReported => "the count is reported, and decides nothing",
             Why::HandedOn => "it hands on to a callback that nobody waits for",
             Why::MemoryOnly => "nothing that others see is done under it",

@@ -2,6 +2,7 @@
 //! `lock-blind-release`, `lock-shared-token`, `lock-not-released`, `lock-result-ignored`.
 
 use super::candidate::Candidate;
+use super::debounce::{cost, ends_soon};
 use super::effects::{effect, idempotent};
 use super::process_counter::is_time;
 use super::reason::{Reason, Why};
@@ -399,7 +400,11 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
         candidate.hop(Role::Check, read.event, "looked at here");
         candidate.hop(Role::Acquire, set.event, "set here");
         candidate.subject = Some(subject(view, set, None));
-        found.push(sure(candidate, set.kv));
+        let brief = !freed && ends_soon(view, set.event, set.kv);
+        candidate.eased = if brief { cost(view, read.index) } else { None };
+        // A mark that nobody frees is a lock by its use only.
+        let clear = if freed { Confidence::High } else { Confidence::Medium };
+        found.push(sure(candidate, set.kv).at_most(clear));
     }
 }
 

@@ -1,0 +1,103 @@
+//! What a double costs, by what is written: damage, or only waste or an exceeded limit.
+
+use std::collections::HashSet;
+
+use super::effects::{effect, refreshes_credential};
+use super::rows::{RowRead, RowWrite, compares};
+use super::view::View;
+use crate::facts::Value;
+use crate::program::{Column, ColumnKind, FlatEvent, Op, Statement, What};
+use crate::rules::{CommandKind, Meaning, Severity};
+use crate::syntax::BinaryOp;
+
+/// Rows are counted and one more is added: a warning where the limit is a constant of the program. A limit that is read, as a room's
+/// number of seats, is one of things there are.
+pub(super) fn of_limit(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, compared: &Value) -> Option<Severity> {
+    let fixed = |value: &Value| {
+        !value.any(&|part| {
+            matches!(
+                part,
+                Value::Flat(_) | Value::Result(..) | Value::Param(..) | Value::This(_) | Value::Captured(..) | Value::Unknown
+            )
+        })
+    };
+    let by_a_constant = compared.any(&|part| match part {
+        Value::Op(BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual, pair) => {
+            pair.iter().any(|side| view.flat.depends(side).contains(&read.index)) && pair.iter().any(fixed)
+        }
+        _ => false,
+    });
+    (write.statement.op == Op::Insert && by_a_constant).then_some(Severity::Warning)
+}
+
+/// A count goes up by a constant, and nothing compares it: a warning. One that is compared or goes down is of things there are.
+pub(super) fn of_count(view: &View<'_>, read: &RowRead<'_>, column: &Column) -> Option<Severity> {
+    let counts = matches!(&column.value, Value::Op(BinaryOp::Add, pair)
+        if pair.iter().any(|side| matches!(side, Value::Number(step) if *step > 0.0)));
+    let compared = || view.flat.conds.iter().any(|cond| compares(view, &cond.value, read.index));
+    (counts && !compared()).then_some(Severity::Warning)
+}
+
+/// A row is added of which everything was looked for, so that two are alike and whoever looks for it takes either: a warning.
+pub(super) fn of_alike(read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Severity> {
+    let asked: Vec<&Column> = read.statement.wheres.iter().filter(|column| !column.name.is_empty()).collect();
+    let alike = |column: &Column| asked.iter().any(|other| other.name == column.name && other.value == column.value);
+    let sets = &write.statement.sets;
+    (read.statement.ordered && sets.len() > 1 && sets.iter().all(alike)).then_some(Severity::Warning)
+}
+
+/// A row that was found by its key is marked: a warning where both writers write the same and nothing that must happen once hangs
+/// on the mark. A row that was asked for as free is one of several to be had.
+pub(super) fn of_mark(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &Column) -> Option<Severity> {
+    let asked = read.statement.wheres.iter().any(|where_| where_.name == column.name);
+    if asked || !same_for_both(view, &column.value, read.index, &mut HashSet::new()) {
+        return None;
+    }
+    let asks: Vec<_> = write.event.guards.iter().filter(|guard| view.cond_depends(guard.cond).contains(&read.index)).collect();
+    let hangs = |event: &FlatEvent| asks.iter().any(|ask| event.guards.contains(ask));
+    let once = view.events().any(|(index, event)| {
+        index != write.index && hangs(event) && effect(view, event).is_some() && must_happen_once(view, event)
+    });
+    (!once).then_some(Severity::Warning)
+}
+
+/// Whether a second time is damage: rows, messages and payments that are added to those there are, not what is written over.
+fn must_happen_once(view: &View<'_>, event: &FlatEvent) -> bool {
+    match &event.what {
+        _ if refreshes_credential(view, event) => true,
+        What::Statement(statement) => adds(statement),
+        What::Kv(kv) => matches!(kv.op, CommandKind::Increment),
+        What::Meant(meant) if meant.is == Meaning::Effect => {
+            matches!(meant.text("kind").as_deref(), Some("pay" | "queue" | "http"))
+        }
+        What::Meant(_) => false,
+        What::Presumed(presumed) => !view.world.tree.book.verbs.changes_rows(&presumed.name),
+        What::Nothing => true,
+    }
+}
+
+fn adds(statement: &Statement) -> bool {
+    let relative = || statement.sets.iter().any(|column| column.kind == ColumnKind::Relative);
+    matches!(statement.op, Op::Insert) || relative()
+}
+
+/// Whether two that run at once come to the same value: a constant, or what is worked out from the row that both have read.
+fn same_for_both(view: &View<'_>, value: &Value, read: u32, seen: &mut HashSet<u32>) -> bool {
+    let mut same = true;
+    value.walk(&mut |part| {
+        same &= match part {
+            Value::Param(..) | Value::This(_) | Value::Captured(..) | Value::Unknown | Value::Result(..) => false,
+            Value::Flat(index) if *index == read || !seen.insert(*index) => true,
+            Value::Flat(index) => {
+                let event = view.event(*index);
+                event.meant(Meaning::Fresh).is_none()
+                    && event.call().is_some_and(|(callee, args)| {
+                        same_for_both(view, callee, read, seen)
+                            && args.iter().all(|(_, arg)| same_for_both(view, arg, read, seen))
+                    })
+            }
+            _ => true,
+        };
+    });
+    same
+}
