@@ -129,6 +129,8 @@ fn find_faults(
         schema: &Schema::read(tree.sources.iter(), &tree.documents, &program),
         instances: &Instances::new(&program),
         owner_checked: owner_checked(&program),
+        configured: program::configured(&program),
+        request_transactions: program::requests_are_transactions(&program),
         pooled_by_transaction: tree.documents.iter().any(|document| pools_by_transaction(&document.text)),
     };
     let running = [program::deployments(&program, sources, &tree.documents), program::forks(&program, sources)].concat();

@@ -20,6 +20,8 @@ pub enum Only {
     WhereEntered,
     /// In a function that nobody is seen to call: it speaks of what callers give.
     WhereUncalled,
+    /// In a function that is entered from outside, and not by a request, which a setting runs in a transaction.
+    OffRequest,
     /// Not in a job's body: there another rule says it.
     OutsideJobs,
     /// On a table whose rows carry a version.
@@ -61,6 +63,26 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// A candidate that is a place and nothing more: a line of settings.
+    pub fn at(rule: &'static str, at: Spot, message: &str) -> Candidate {
+        Candidate {
+            rule,
+            confidence: Confidence::High,
+            message: message.to_owned(),
+            primary: at,
+            cause: at,
+            work: at,
+            distance: 0,
+            trace: vec![],
+            stands: true,
+            severity: None,
+            eased: None,
+            libraries: vec![],
+            only: None,
+            subject: None,
+        }
+    }
+
     /// A candidate whose primary place is `cause` as the function sees it.
     pub fn new(view: &View<'_>, rule: &'static str, cause: &FlatEvent, work: &FlatEvent, message: String) -> Candidate {
         Candidate {

@@ -40,10 +40,12 @@ pub(super) fn of_count(view: &View<'_>, read: &RowRead<'_>, column: &Column) -> 
 
 /// A row is added of which everything was looked for, so that two are alike and whoever looks for it takes either: a warning.
 pub(super) fn of_alike(read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Severity> {
-    let asked: Vec<&Column> = read.statement.wheres.iter().filter(|column| !column.name.is_empty()).collect();
+    let asked = &read.statement.wheres;
     let alike = |column: &Column| asked.iter().any(|other| other.name == column.name && other.value == column.value);
     let sets = &write.statement.sets;
-    (read.statement.ordered && sets.len() > 1 && sets.iter().all(alike)).then_some(Severity::Warning)
+    // One that spreads what was asked for has several.
+    let whole = sets.len() > 1 || sets.iter().any(|column| column.name.is_empty() && column.value != Value::Unknown);
+    (read.statement.ordered && whole && sets.iter().all(alike)).then_some(Severity::Warning)
 }
 
 /// A row that was found by its key is marked: a warning where both writers write the same and nothing that must happen once hangs
@@ -55,8 +57,20 @@ pub(super) fn of_mark(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>,
     }
     let asks: Vec<_> = write.event.guards.iter().filter(|guard| view.cond_depends(guard.cond).contains(&read.index)).collect();
     let hangs = |event: &FlatEvent| asks.iter().any(|ask| event.guards.contains(ask));
+    // A call whose answer is what is written is looked up again by whoever comes second.
+    let written = view.flat.depends(&column.value);
+    let fetches = |index: u32, event: &FlatEvent| match &event.what {
+        What::Presumed(presumed) => {
+            written.contains(&index) && !view.world.tree.book.verbs.is_remote(&presumed.name, presumed.owner.as_deref())
+        }
+        _ => false,
+    };
     let once = view.events().any(|(index, event)| {
-        index != write.index && hangs(event) && effect(view, event).is_some() && must_happen_once(view, event)
+        index != write.index
+            && hangs(event)
+            && effect(view, event).is_some()
+            && !fetches(index, event)
+            && must_happen_once(view, event)
     });
     (!once).then_some(Severity::Warning)
 }

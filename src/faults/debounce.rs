@@ -32,10 +32,14 @@ pub(super) fn cost(view: &View<'_>, read: u32) -> Option<Severity> {
             Some("mail" | "http" | "push") => Some(Severity::Warning),
             _ => Some(Severity::Advice),
         },
-        What::Presumed(presumed) => match view.world.tree.book.verbs.is_remote(&presumed.name, presumed.owner.as_deref()) {
-            true => None,
-            false => Some(Severity::Advice),
-        },
+        What::Presumed(presumed) => {
+            let verbs = &view.world.tree.book.verbs;
+            match (verbs.is_remote(&presumed.name, presumed.owner.as_deref()), verbs.sends(&presumed.name)) {
+                (true, _) => None,
+                (_, true) => Some(Severity::Warning),
+                _ => Some(Severity::Advice),
+            }
+        }
         _ => Some(Severity::Advice),
     });
     costs.max_by_key(|cost| cost.unwrap_or(Severity::Error)).unwrap_or(Some(Severity::Advice))

@@ -16,8 +16,8 @@ use super::sure::{Reached, of_guards};
 use super::view::{View, World};
 use super::{Confidence, Endpoint, Finding, Hop, Place, Role};
 use super::{
-    data, early_release, host_lock, lease, limiter, lock_map, migration, process_counter, process_guard, process_lock,
-    refresh_stampede, shared_lock, stale_read, transaction_held, unleased_job, version, wrong_row,
+    configured, data, early_release, host_lock, lease, limiter, lock_map, migration, process_counter, process_guard,
+    process_lock, refresh_stampede, shared_lock, stale_read, transaction_held, unleased_job, version, wrong_row,
 };
 use crate::facts::{Act, FnRef};
 use crate::files::Source;
@@ -56,11 +56,13 @@ pub fn detect(
     let mut found: Vec<(FnRef, Candidate)> = vec![];
     let mut sightings = Sightings::default();
     let mut compared = version::Compared::new();
+    let mut cleared: HashSet<(Spot, Spot)> = HashSet::new();
     let reach = Reach::new(
         roles,
         seen.into_iter().map(|(function, links, mut judged)| {
             sightings.sound(function, &mut judged);
             compared.extend(judged.compared);
+            cleared.extend(judged.cleared);
             found.extend(judged.faults.into_iter().map(|candidate| (function, candidate)));
             (function, links)
         }),
@@ -69,6 +71,9 @@ pub fn detect(
     let found = sift(found, &mut sightings, |function, candidate| match reach.serves(function) {
         false => Some(Why::NotServed),
         true => unmet(candidate.only.as_ref()?, &reach, function),
+    });
+    let found = sift(found, &mut sightings, |_, candidate| {
+        cleared.contains(&(candidate.cause, candidate.work)).then_some(Why::EitherWay)
     });
     let seeded: HashSet<Spot> =
         found.iter().filter(|(_, candidate)| candidate.rule == migration::RULE).map(|(_, candidate)| candidate.work).collect();
@@ -154,6 +159,7 @@ fn beside(mut candidate: Candidate, shared: &str) -> Candidate {
 /// What the detectors say of one function.
 fn judged(world: &World<'_>, flattener: &Flattener<'_>, flat: &Flat) -> Judged {
     let mut found = Judged::default();
+    configured::detect(world, flat.root, &mut found);
     let speaks =
         |event: &FlatEvent| !matches!(event.what, What::Nothing) || matches!(event.act, Act::Write { .. } | Act::Enter { .. });
     if !flat.events.iter().any(speaks) && !decorated(world, flat.root) {
@@ -277,6 +283,7 @@ fn unmet(only: &Only, reach: &Reach, function: FnRef) -> Option<Why> {
         Only::UnlessOnRequest => (!led_by(&["http", "rpc", "consumer"]), Why::OnRequest),
         Only::WhereEntered => (entered.is_some(), Why::CallersDecide),
         Only::WhereUncalled => (entered.is_none() && reach.callers(function).next().is_none(), Why::CallersDecide),
+        Only::OffRequest => (entered.is_some() && !led_by(&["http", "rpc"]), Why::Transaction),
         Only::OutsideJobs => (entered.is_none_or(|entry| entry.kind != "job"), Why::SaidElsewhere),
         // Asked of the whole tree's writes, before.
         Only::Versioned(_) => (true, Why::SaidElsewhere),

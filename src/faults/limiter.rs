@@ -6,29 +6,14 @@ use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, Meant, Setting, Spot, Ty, store_reach};
+use crate::program::{FlatEvent, Meant, Setting, Spot, Ty, functions_in, store_reach};
 use crate::rules::{Meaning, Scope};
-use crate::syntax::CallForm;
+use crate::syntax::{CallForm, ExitKind};
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     for (_, event) in view.events().filter(|(_, event)| event.hops.is_empty()) {
-        let (rule, kind, meant, message) = if let Some(meant) = event.meant(Meaning::Limiter) {
-            (
-                "process-rate-limit",
-                Kind::Limiter,
-                meant,
-                "this limiter counts in memory: each copy counts for itself, so a client gets the limit once per copy",
-            )
-        } else if let Some(meant) = event.meant(Meaning::Session) {
-            (
-                "process-session",
-                Kind::Sessions,
-                meant,
-                "sessions are kept in memory: a request that lands on another copy is not logged in",
-            )
-        } else {
-            continue;
-        };
+        let Some(meant) = event.meant(Meaning::Limiter).or_else(|| event.meant(Meaning::Session)) else { continue };
+        let Some((rule, kind, message)) = told(meant.is) else { continue };
         let subject = Subject::of(kind, event).called(view, event);
         if let Some(why) = sound(view, meant, event) {
             found.sound(subject, vec![Reason::new(why)]);
@@ -62,10 +47,60 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     }
 }
 
+/// The rule and the words for a limiter or a session store in memory.
+pub(super) fn told(is: Meaning) -> Option<(&'static str, Kind, &'static str)> {
+    match is {
+        Meaning::Limiter => Some((
+            "process-rate-limit",
+            Kind::Limiter,
+            "this limiter counts in memory: each copy counts for itself, so a client gets the limit once per copy",
+        )),
+        Meaning::Session => Some((
+            "process-session",
+            Kind::Sessions,
+            "sessions are kept in memory: a request that lands on another copy is not logged in",
+        )),
+        _ => None,
+    }
+}
+
+/// What a factory gives under the name of the store: `Err` where that cannot be seen, null where it gives none.
+fn from_factory(view: &View<'_>, meant: &Meant, file: u32) -> Option<Result<Value, Unseen>> {
+    let factory = meant.part("factory").filter(|factory| **factory != Value::Null)?;
+    let under = meant.text("under")?;
+    let tree = view.world.tree;
+    let given = functions_in(tree, &view.flat.plain(factory), file).into_iter().filter_map(|made| tree.facts(made));
+    let exits = given.flat_map(|facts| &facts.events).filter_map(|event| match &event.act {
+        Act::Exit { kind: ExitKind::Return, value } => Some(tree.settled(value)),
+        _ => None,
+    });
+    let stores: Option<Vec<Value>> = exits
+        .map(|value| match &value {
+            Value::Object(_, entries) if !entries.iter().any(|(name, _)| &**name == "...") => {
+                Some(value.entry(&under).cloned().unwrap_or(Value::Null))
+            }
+            Value::List(_) => Some(Value::Null),
+            _ => None,
+        })
+        .collect();
+    match stores.as_deref() {
+        Some([only]) => Some(Ok(only.clone())),
+        _ => Some(Err(Unseen)),
+    }
+}
+
+/// What a factory gives cannot be seen.
+struct Unseen;
+
 /// Why a limiter or session store is sound.
 fn sound(view: &View<'_>, meant: &Meant, event: &FlatEvent) -> Option<Why> {
     let by_setting = matches!(setting(view, meant), Some(Setting::Known(scope, _)) if scope != Scope::Process);
-    if meant.flag("shared") || by_setting || shared(view, meant.part("store")) {
+    let by_factory = match from_factory(view, meant, event.origin.0.file) {
+        Some(Ok(store)) => shared(view, Some(&store)),
+        Some(Err(Unseen)) => true,
+        None => false,
+    };
+    if meant.flag("shared") || by_setting || by_factory || shared(view, meant.part("store")) {
         Some(Why::SharedStore)
     } else {
         falls_back_on(view, event).then_some(Why::Fallback)

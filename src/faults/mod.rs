@@ -2,6 +2,7 @@
 //! They must not know a language or a library.
 
 mod candidate;
+mod configured;
 mod copies;
 mod damage;
 mod data;

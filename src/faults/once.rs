@@ -78,7 +78,9 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     found.severity = of_alike(read, write);
     // The model itself may give what the key needs beside.
     let in_part = matches!(backed, Backed::InPart(_));
-    Some(found.at_most(if in_part { Confidence::Low } else { sureness(view, write.statement.table.as_deref()) }))
+    // Who takes the first there is may live with two.
+    let several = if read.statement.ordered { Confidence::Medium } else { Confidence::High };
+    Some(found.at_most(if in_part { Confidence::Low } else { sureness(view, write.statement.table.as_deref()) }).at_most(several))
 }
 
 /// Whether the way to the insert also says that the row was found.

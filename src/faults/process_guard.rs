@@ -46,7 +46,11 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
                 Some(reason) => Err(reason),
                 // Work that is done where the entry is there looks something up; it does not ask whether it was done.
                 None if looked_up.contains(&test.place) => Err(Reason::new(Why::LooksUp)),
-                None if either_way(view, &test, event) => Err(Reason::new(Why::EitherWay)),
+                None if either_way(view, &test, event) => {
+                    let asked = test.event.map_or(test.at, |index| view.event(index).at);
+                    found.cleared.push((asked, event.at));
+                    Err(Reason::new(Why::EitherWay))
+                }
                 None if memo || worked_out_once(view, &changes, &test, event) => Err(Reason::new(Why::Memo)),
                 None => Ok(candidate(view, &test, change, event, sureness)),
             };

@@ -79,6 +79,8 @@ pub enum Why {
     MemoryOnly,
     /// Those who call it hold a lock, or have decided.
     CallersDecide,
+    /// A setting runs each request in a transaction.
+    Transaction,
     /// Only tests, scripts or a command line lead there.
     NotServed,
     /// Another rule says it.
@@ -124,6 +126,7 @@ impl Why {
             Why::HandedOn => "handed-on",
             Why::MemoryOnly => "memory-only",
             Why::CallersDecide => "callers-decide",
+            Why::Transaction => "request-transaction",
             Why::NotServed => "not-served",
             Why::SaidElsewhere => "said-elsewhere",
             Why::OneCopy => "one-copy",
@@ -165,6 +168,7 @@ impl Why {
             Why::HandedOn => "it hands on to a callback that nobody waits for",
             Why::MemoryOnly => "nothing that others see is done under it",
             Why::CallersDecide => "every caller holds a lock or has decided",
+            Why::Transaction => "a setting runs each request in a transaction",
             Why::NotServed => "only tests, scripts or a command line lead there",
             Why::SaidElsewhere => "another rule speaks of the same work",
             Why::OneCopy => "one copy runs",

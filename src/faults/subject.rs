@@ -146,6 +146,8 @@ pub struct Judged {
     pub faults: Vec<Candidate>,
     /// What is sound, and why.
     pub sound: Vec<(Subject, Vec<Reason>)>,
+    /// Tests of state and the work they decide, by their places, where callers can see no more fully that it is sound.
+    pub cleared: Vec<(Spot, Spot)>,
     /// Tables of whose rows a write compares the version, with the write.
     pub compared: Vec<(String, Spot)>,
 }

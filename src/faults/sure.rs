@@ -45,10 +45,12 @@ impl<'a> Reached<'a> {
     /// The most that a fault in a function can be: high where a request, a message, a timer or the start leads there, low where
     /// nobody calls it and nothing registers it.
     pub fn at_most(&self, function: FnRef, candidate: &Candidate) -> Confidence {
-        let entered = candidate.trace.iter().any(|(role, _, _)| *role == Role::Entry) || self.reach.way_in(function).is_some();
-        if entered {
+        let way_in = self.reach.way_in(function);
+        // What an event of the program itself starts is as far from outside as what raises it.
+        let entered = way_in.as_ref().is_some_and(|(entry, _)| entry.kind != "event");
+        if entered || candidate.trace.iter().any(|(role, _, _)| *role == Role::Entry) {
             Confidence::High
-        } else if self.abandoned(function) {
+        } else if way_in.is_none() && self.abandoned(function) {
             Confidence::Low
         } else {
             Confidence::Medium
@@ -116,9 +118,7 @@ fn named(tree: &Tree) -> HashSet<String> {
 fn mentioned(value: &Value, found: &mut HashSet<String>) {
     value.walk(&mut |part| match part {
         Value::Member(_, name) | Value::Global(name) | Value::Module(_, name) => {
-            if !found.contains(&**name) {
-                found.insert(name.to_string());
-            }
+            found.insert(name.to_string());
         }
         Value::Text(text) => {
             found.extend(text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned));

@@ -11,7 +11,7 @@ use super::regions::{Region, regions};
 use super::tests_of_state::{StateChange, StateTest};
 use crate::facts::{FnRef, Guard, Value};
 use crate::program::{
-    Flat, FlatEvent, Holder, Instances, Lifetime, Made, Place, Schema, Spot, Tree, What, lifetime, made_of, place_of,
+    Configured, Flat, FlatEvent, Holder, Instances, Lifetime, Made, Place, Schema, Spot, Tree, What, lifetime, made_of, place_of,
 };
 
 /// Everything about the tree.
@@ -24,6 +24,10 @@ pub struct World<'t> {
     pub instances: &'t Instances,
     /// Files that hold a script which frees a lock only for its owner.
     pub owner_checked: HashSet<u32>,
+    /// Settings that put limiters and session stores into the program.
+    pub configured: Vec<Configured>,
+    /// Each request runs in a transaction, by a setting.
+    pub request_transactions: bool,
     /// A connection pooler between the program and its database hands connections out by transaction.
     pub pooled_by_transaction: bool,
 }

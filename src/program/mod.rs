@@ -42,7 +42,7 @@ pub use place::{Holder, Lifetime, Place, lifetime, place_of};
 pub use reach::{Entry, Links, Reach, functions_in, links, roles};
 pub use route::{Route, body_fields};
 pub use schema::{Declaration, Key, Schema};
-pub use settings::{Environment, Setting, environment, store_reach};
+pub use settings::{Configured, Environment, Setting, configured, environment, requests_are_transactions, store_reach};
 pub use sql::statements;
 pub use statement::{Column, ColumnKind, Op, Statement, column_key, is_version, table_key};
 pub use store::Kv;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::{Spot, Tree};
 use crate::facts::{Act, Piece, Value};
 use crate::files::{Document, name_fits};
-use crate::rules::{FileRole, Rulebook, Scope, SettingRow, words};
+use crate::rules::{FileRole, Meaning, Rulebook, Scope, SettingRow, words};
 use crate::syntax::data::{Format, read};
 
 /// What a setting says.
@@ -102,10 +102,18 @@ fn in_force(tree: &Tree, sets: Vec<Set>) -> Vec<Set> {
 
 /// How far the store reaches that a value names.
 fn scope_of(tree: &Tree, row: &SettingRow, value: &Value, part: &str) -> Option<Scope> {
-    let mut scopes = vec![];
+    let scopes: Vec<Scope> =
+        deciding(tree, row, value, part)?.iter().map(|value| settled_reach(tree, value)).collect::<Option<_>>()?;
+    let first = *scopes.first()?;
+    scopes.iter().all(|scope| *scope == first).then_some(first)
+}
+
+/// The values in a setting's value that decide.
+fn deciding(tree: &Tree, row: &SettingRow, value: &Value, part: &str) -> Option<Vec<Value>> {
     if row.at.is_empty() {
-        scopes.push(settled_reach(tree, value)?);
+        return Some(vec![value.clone()]);
     }
+    let mut found = vec![];
     for path in &row.at {
         let mut values = vec![tree.settled(value)];
         for key in path.split('.') {
@@ -116,12 +124,58 @@ fn scope_of(tree: &Tree, row: &SettingRow, value: &Value, part: &str) -> Option<
                 .map(|value| value.entry(key).map(|inner| tree.settled(inner)))
                 .collect::<Option<_>>()?;
         }
-        for value in values {
-            scopes.push(settled_reach(tree, &value)?);
-        }
+        found.extend(values);
     }
-    let first = *scopes.first()?;
-    scopes.iter().all(|scope| *scope == first).then_some(first)
+    Some(found)
+}
+
+/// A setting that by itself puts a limiter or a session store into the program.
+#[derive(Debug, Clone)]
+pub struct Configured {
+    /// What it puts there.
+    pub makes: Meaning,
+    /// Where it is set.
+    pub at: Spot,
+    /// What the setting says that decides where it keeps what it knows.
+    pub store: Setting,
+    /// Its name.
+    pub key: String,
+    /// The library whose setting it is.
+    pub library: String,
+}
+
+/// All settings in force that put something into the program.
+pub fn configured(tree: &Tree) -> Vec<Configured> {
+    let rows = tree.book.settings.settings.iter().filter_map(|row| Some((row, row.makes?)));
+    rows.flat_map(|(row, makes)| {
+        let on = in_force(tree, sets(tree, row)).into_iter().filter(|set| is_on(tree, row, &set.value));
+        on.map(move |set| Configured {
+            makes,
+            at: set.at,
+            store: tree.setting(&row.store, "default"),
+            key: row.key.clone(),
+            library: row.library.clone(),
+        })
+    })
+    .collect()
+}
+
+/// Whether a setting makes each request run in a transaction.
+pub fn requests_are_transactions(tree: &Tree) -> bool {
+    tree.book.settings.settings.iter().filter(|row| row.transactional).any(|row| {
+        let sets = in_force(tree, sets(tree, row));
+        !sets.is_empty() && sets.iter().all(|set| is_on(tree, row, &set.value))
+    })
+}
+
+/// Whether a setting's value turns on what it is about.
+fn is_on(tree: &Tree, row: &SettingRow, value: &Value) -> bool {
+    deciding(tree, row, value, "default").unwrap_or_default().iter().any(|value| match tree.settled(value) {
+        Value::Text(text) => row.values.is_empty() || row.values.iter().any(|known| **known == *text),
+        Value::List(items) => !items.is_empty(),
+        Value::Bool(on) => on,
+        _ => false,
+    })
 }
 
 fn alternatives(value: &Value) -> Vec<Value> {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::Scope;
+use super::{Meaning, Scope};
 
 /// Everything known of settings.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -45,6 +45,20 @@ pub struct SettingRow {
     /// Settings one of which says that the settings are in the tree at all; without any, not being set says so by itself.
     #[serde(default)]
     pub beside: Vec<String>,
+    /// What being set puts into the program: a `limiter` or a `session` store.
+    pub makes: Option<Meaning>,
+    /// The values that do so; any but an empty one, where none are named.
+    #[serde(default)]
+    pub values: Vec<String>,
+    /// The setting that says where it keeps what it knows.
+    #[serde(default)]
+    pub store: String,
+    /// The library whose setting it is, for its cures.
+    #[serde(default)]
+    pub library: String,
+    /// Where it is on, each request runs in a transaction.
+    #[serde(default)]
+    pub transactional: bool,
 }
 
 impl SettingRules {

@@ -29,6 +29,7 @@ pub struct Verbs {
     vague: HashSet<String>,
     refusals: HashSet<String>,
     open: HashSet<String>,
+    sends: HashSet<String>,
 }
 
 /// What a name presumes.
@@ -73,6 +74,11 @@ impl Verbs {
         let object = owner.filter(|owner| !owner.starts_with(char::is_uppercase));
         let service = object.map(words).unwrap_or_default().last().is_some_and(|word| self.remote_owners.contains(word));
         self.remote.contains(&verb) || service
+    }
+
+    /// Whether a call's name says that somebody is sent something.
+    pub fn sends(&self, name: &str) -> bool {
+        words(name).iter().any(|word| self.sends.contains(word))
     }
 
     /// Whether a name is one of those that clients and transactions go by, whose members are tables and not rows of a parent.
