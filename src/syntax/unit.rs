@@ -124,6 +124,17 @@ pub struct Param {
     pub ty: Option<TypeRef>,
     /// Default value.
     pub default: Option<Expr>,
+    /// What it takes, where it takes the arguments that are left over.
+    pub gathers: Option<Gathers>,
+}
+
+/// Arguments that are left over when every other parameter has its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gathers {
+    /// Those given by position (`*args`, `...rest`).
+    Positions,
+    /// Those given by name (`**kwargs`).
+    Keywords,
 }
 
 /// A declared type, as written, reduced to a dotted name and its arguments. References, `const`, `null` and `undefined`

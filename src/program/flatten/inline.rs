@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::wrapped::{Given, Unwrapped};
 use super::{Around, DEEPEST, LONGEST, Writer, joined};
 use crate::facts::{Act, FnRef, Guard, Value};
 use crate::program::flat::{Flat, FlatCond, FlatEvent, What, plain};
@@ -25,61 +26,35 @@ impl Writer<'_, '_> {
         }
         let all: Vec<(Option<Arc<str>>, Value)> =
             bound.into_iter().map(|value| (None, value)).chain(args.iter().cloned()).collect();
-        // A name stands for what its decorators made of it; a function given as a value is itself.
-        if !matches!(callee, Value::Function(_))
-            && let Some(wrapped) = self.wrapper(target)
-            && !self.course.cuts(wrapped.wrapper)
+        // A name stands for what its decorators made of it; a function given as a value is itself, or what the decorators nearer
+        // to it made where one of them was given it.
+        let named = !matches!(callee, Value::Function(_));
+        let around_it = self.unwrapped.iter().rev().find(|known| !named && known.function == target).copied();
+        let inside = if named { Some(0) } else { around_it.map(|known| known.inside) };
+        let (mut receiver, mut given) = (receiver, all);
+        if let Some((wrapper, inside)) = inside.and_then(|inside| self.decorated(target, inside))
+            && !self.course.cuts(wrapper.function)
         {
-            let flat = self.flattener.handed(wrapped.wrapper, self.course);
-            let wraps = Some((wrapped.decorator, target));
-            self.copy(&flat, &Subst { wraps, ..Subst::new(self, wrapped.wrapper, receiver, &all) }, &around, result_of);
+            if named && self.takes_its_object_first(target, wrapper.function) {
+                given.insert(0, (None, receiver.clone()));
+            }
+            let flat = self.flattener.handed(wrapper.function, self.course);
+            self.unwrapped.push(Unwrapped { function: target, inside, wrapper: wrapper.function });
+            let made_by = &wrapper.made_by;
+            self.copy(&flat, &Subst { made_by, ..Subst::new(self, wrapper.function, receiver, &given) }, &around, result_of);
+            self.unwrapped.pop();
             return true;
         }
+        if around_it.is_some_and(|known| self.takes_its_object_first(target, known.wrapper))
+            && given.first().is_some_and(|(name, _)| name.is_none())
+        {
+            receiver = given.remove(0).1;
+        }
+        let made = if named { self.closure(&plain(&self.events, callee)) } else { None };
+        let made_by = made.filter(|made| made.function == target).map_or(vec![], |made| made.made_by);
         let flat = self.flattener.handed(target, self.course);
-        self.copy(&flat, &Subst::new(self, target, receiver, &all), &around, result_of);
+        self.copy(&flat, &Subst { made_by: &made_by, ..Subst::new(self, target, receiver, &given) }, &around, result_of);
         true
-    }
-
-    /// The function of the tree that a decorator of the tree puts in a function's place.
-    fn wrapper(&self, target: FnRef) -> Option<Wrapped> {
-        let facts = self.tree.facts(target)?;
-        facts.decorators.iter().rev().find_map(|(value, _)| {
-            // `@locked` names the decorator; `@locked("key")` calls what makes it.
-            let decorator = match value {
-                Value::Result(function, event) => match &self.tree.facts(*function)?.events.get(*event as usize)?.act {
-                    Act::Call { callee, .. } => match self.tree.ty(callee, target.file) {
-                        Ty::Function(maker) => self.given_out(maker)?,
-                        _ => return None,
-                    },
-                    _ => return None,
-                },
-                other => match self.tree.ty(other, target.file) {
-                    Ty::Function(decorator) => decorator,
-                    _ => return None,
-                },
-            };
-            let wrapper = self.given_out(decorator)?;
-            (wrapper != target).then_some(Wrapped { decorator, wrapper })
-        })
-    }
-
-    /// The inner function that a function returns.
-    fn given_out(&self, function: FnRef) -> Option<FnRef> {
-        let facts = self.tree.facts(function)?;
-        let inner = |value: &Value| match value {
-            Value::Function(inner) => Some(*inner),
-            _ => None,
-        };
-        facts.events.iter().rev().find_map(|event| match &event.act {
-            Act::Exit { kind: ExitKind::Return, value } => match value {
-                Value::Result(owner, index) if *owner == function => match &facts.events.get(*index as usize)?.act {
-                    Act::Call { args, .. } => args.iter().find_map(|(_, value)| inner(value)),
-                    _ => None,
-                },
-                value => inner(value),
-            },
-            _ => None,
-        })
     }
 
     /// The function a value names, with its receiver and arguments bound already.
@@ -279,23 +254,17 @@ fn needs_binding(event: &FlatEvent, act: &Act) -> bool {
 /// A callee's values in its caller's terms.
 pub(super) struct Subst<'a, 't> {
     pub(super) tree: &'t Tree,
-    root: FnRef,
+    pub(super) root: FnRef,
     pub(super) target: FnRef,
-    receiver: Value,
+    pub(super) receiver: Value,
     pub(super) args: &'a [(Option<Arc<str>>, Value)],
-    /// The decorator whose wrapper this is, and the function it wraps.
-    wraps: Option<(FnRef, FnRef)>,
-}
-
-/// What a decorator makes of a function.
-struct Wrapped {
-    decorator: FnRef,
-    wrapper: FnRef,
+    /// The functions that made it, with what each was given.
+    pub(super) made_by: &'a [(FnRef, Given)],
 }
 
 impl<'a, 't> Subst<'a, 't> {
     fn new(writer: &Writer<'_, 't>, target: FnRef, receiver: Value, args: &'a [(Option<Arc<str>>, Value)]) -> Subst<'a, 't> {
-        Subst { tree: writer.tree, root: writer.root, target, receiver, args, wraps: None }
+        Subst { tree: writer.tree, root: writer.root, target, receiver, args, made_by: &[] }
     }
 }
 
@@ -315,10 +284,8 @@ impl Subst<'_, '_> {
             Value::This(function) if *function == self.target && !matches!(self.receiver, Value::Unknown) => {
                 Some(self.receiver.clone())
             }
-            Value::Captured(function, name) if self.wraps.is_some_and(|(decorator, _)| decorator == *function) => {
-                let (decorator, wrapped) = self.wraps?;
-                let known = self.tree.facts(decorator)?.locals.get(name)?;
-                matches!(known, Value::Param(_, 0)).then_some(Value::Function(wrapped))
+            Value::Captured(function, name) if self.made_by.iter().any(|(maker, _)| maker == function) => {
+                self.captured(*function, name)
             }
             Value::Captured(function, name) if *function == self.root => {
                 let known = self.tree.facts(self.root)?.locals.get(name)?;
@@ -328,24 +295,12 @@ impl Subst<'_, '_> {
         })
     }
 
-    fn argument(&self, index: u32) -> Option<Value> {
-        let function = self.tree.function(self.target)?;
-        let param = function.params.get(index as usize)?;
-        if let crate::syntax::Target::Name(name, _) = &param.target
-            && let Some((_, value)) = self.args.iter().find(|(known, _)| known.as_deref() == Some(name))
-        {
-            return Some(value.clone());
-        }
-        let given = self.args.iter().filter(|(name, _)| name.is_none()).nth(index as usize).map(|(_, value)| value.clone());
-        given.or_else(|| self.left_out(param))
-    }
-
     fn act(&self, act: &Act, map: &[Option<Value>], writer: &Writer<'_, '_>) -> Act {
         let value = |value: &Value| self.value(value, map, writer);
         match act {
             Act::Call { callee, args, form, awaited } => Act::Call {
                 callee: value(callee),
-                args: args.iter().map(|(name, arg)| (name.clone(), value(arg))).collect(),
+                args: self.handed_on(args, &value),
                 form: *form,
                 awaited: *awaited,
             },

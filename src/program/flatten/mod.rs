@@ -4,6 +4,7 @@
 mod course;
 mod inline;
 mod options;
+mod wrapped;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ use crate::program::memo::Memo;
 use crate::program::{Tree, Ty, unwrapped};
 use crate::rules::{Meaning, TypeKind};
 use crate::syntax::ExitKind;
+use wrapped::Unwrapped;
 
 use course::{Course, Handed};
 
@@ -108,6 +110,8 @@ struct Writer<'f, 't> {
     index_of: Vec<u32>,
     /// Copied events that run when the body of a `with` ends: the `with`'s event of this function, its flat index, and they.
     endings: Vec<(u32, Vec<FlatEvent>)>,
+    /// Functions that are being written out as their decorators made them.
+    unwrapped: Vec<Unwrapped>,
 }
 
 /// Everything around an inlined body.
@@ -136,6 +140,7 @@ impl<'f, 't> Writer<'f, 't> {
             results: vec![],
             index_of: vec![],
             endings: vec![],
+            unwrapped: vec![],
         }
     }
 

@@ -82,14 +82,15 @@ impl Tree {
             _ if facts.names.contains_key(name) => Some(Value::Module(file, name.into())),
             // What it hands on as a whole.
             _ if depth < FURTHEST_HANDED_ON => {
-                let exported = facts.unit.exports.iter().filter(|export| export.name == "*");
-                let modules = exported.filter_map(|export| match &export.target {
-                    ExportTarget::Other { module, member: None } => Some(module),
-                    _ => None,
+                let exported = facts.unit.exports.iter().filter(|export| matches!(export.name.as_str(), "*" | "="));
+                let mut modules = exported.filter_map(|export| match &export.target {
+                    ExportTarget::Other { module, member: None } => self.module(file, module),
+                    ExportTarget::Local(local) => Some(self.ty(&Value::Module(file, local.as_str().into()), file)),
+                    ExportTarget::Other { .. } => None,
                 });
-                modules.into_iter().find_map(|module| {
-                    let Ty::Module(other) = self.module(file, module)? else { return None };
-                    self.exported_value(other, name, depth + 1)
+                modules.find_map(|module| {
+                    let Ty::Module(other) = module else { return None };
+                    (other != file).then(|| self.exported_value(other, name, depth + 1)).flatten()
                 })
             }
             _ => None,

@@ -8,7 +8,7 @@ use oxc_span::GetSpan;
 use super::target::only_name;
 use super::{ClassId, Expr, ExprKind, FnFlags, FnId, Lower, Param, Step, StepKind, blank, expr, name, span, step};
 use crate::files::Span;
-use crate::syntax::{ExitKind, Target};
+use crate::syntax::{ExitKind, Gathers, Target};
 
 /// What a function's surroundings say of it.
 #[derive(Default)]
@@ -120,12 +120,12 @@ impl Lower {
             let target = self.pattern(&param.pattern, body);
             let ty = self.annotation(param.type_annotation.as_deref());
             let default = param.initializer.as_ref().map(|value| self.named(value, only_name(&target)));
-            lowered.push(Param { target, ty, default });
+            lowered.push(Param { target, ty, default, gathers: None });
         }
         if let Some(rest) = &params.rest {
             let target = self.pattern(&rest.rest.argument, body);
             let ty = self.annotation(rest.type_annotation.as_deref());
-            lowered.push(Param { target, ty, default: None });
+            lowered.push(Param { target, ty, default: None, gathers: Some(Gathers::Positions) });
         }
         lowered
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use ruff_python_ast as ast;
 
-use super::super::{ClassId, ExitKind, ExprKind, FnFlags, FnId, Function, Param, Step, StepKind, Target};
+use super::super::{ClassId, ExitKind, ExprKind, FnFlags, FnId, Function, Gathers, Param, Step, StepKind, Target};
 use super::names::dotted;
 use super::types::provider;
 use super::{Frame, Lowering, scopes, span};
@@ -113,7 +113,12 @@ impl Lowering<'_> {
     }
 
     fn params(&mut self, declared: &ast::Parameters, skipped: usize) -> Vec<Param> {
-        declared.iter().skip(skipped).map(|one| self.param(one)).collect()
+        let gathers = |one: &ast::AnyParameterRef<'_>| {
+            let same = |other: &Option<Box<ast::Parameter>>| other.as_ref().is_some_and(|other| other.name == *one.name());
+            let positions = same(&declared.vararg).then_some(Gathers::Positions);
+            positions.or(same(&declared.kwarg).then_some(Gathers::Keywords))
+        };
+        declared.iter().skip(skipped).map(|one| Param { gathers: gathers(&one), ..self.param(one) }).collect()
     }
 
     fn param(&mut self, declared: ast::AnyParameterRef<'_>) -> Param {
@@ -121,7 +126,7 @@ impl Lowering<'_> {
         let annotation = declared.annotation();
         let ty = self.annotation(annotation);
         let default = declared.default().or_else(|| annotation.and_then(provider)).map(|default| self.expr(default));
-        Param { target: Target::Name(name.to_string(), span(name)), ty, default }
+        Param { target: Target::Name(name.to_string(), span(name)), ty, default, gathers: None }
     }
 }
 

@@ -56,7 +56,7 @@ impl Lowering {
                 syn::Pat::Type(typed) => Some(self.type_ref(&typed.ty)),
                 _ => None,
             };
-            Param { target: self.target(pat), ty, default: None }
+            Param { target: self.target(pat), ty, default: None, gathers: None }
         });
         let params = params.collect();
         let returns = self.return_type(&closure.output);

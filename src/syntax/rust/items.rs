@@ -133,7 +133,7 @@ impl Lowering {
         let params = sig.inputs.iter().filter_map(|input| match input {
             FnArg::Receiver(_) => None,
             FnArg::Typed(typed) => {
-                Some(Param { target: self.target(&typed.pat), ty: Some(self.type_ref(&typed.ty)), default: None })
+                Some(Param { target: self.target(&typed.pat), ty: Some(self.type_ref(&typed.ty)), default: None, gathers: None })
             }
         });
         let params = params.collect();

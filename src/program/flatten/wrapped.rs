@@ -1,0 +1,177 @@
+//! Functions that stand in the place of others: what decorators of the tree make of a function, and what a function of the tree
+//! makes of those it is given. What such a function captures is what its maker was given.
+
+use std::sync::Arc;
+
+use super::Writer;
+use super::inline::Subst;
+use crate::facts::{Act, FnRef, Value};
+use crate::program::Ty;
+use crate::syntax::{CallForm, ExitKind, Gathers, Target};
+
+/// Arguments with their keywords.
+pub(super) type Given = Vec<(Option<Arc<str>>, Value)>;
+
+/// Makers follow each other this deep: `@locked("key")` calls one that makes another.
+const DEEPEST: usize = 4;
+
+/// A function that others of the tree made.
+pub(super) struct Closure {
+    /// The function.
+    pub function: FnRef,
+    /// The functions it is written in, with what each was given.
+    pub made_by: Vec<(FnRef, Given)>,
+}
+
+/// A function inside of what its decorators made of it.
+#[derive(Clone, Copy)]
+pub(super) struct Unwrapped {
+    /// The function.
+    pub function: FnRef,
+    /// How many of its decorators, outermost first, are around it.
+    pub inside: usize,
+    /// What the innermost of these made.
+    pub wrapper: FnRef,
+}
+
+impl Writer<'_, '_> {
+    /// What the decorators of a function make of it, and how many of them are behind that; `inside` so many of them already.
+    pub(super) fn decorated(&self, target: FnRef, inside: usize) -> Option<(Closure, usize)> {
+        let decorators = &self.tree.facts(target)?.decorators;
+        decorators.iter().enumerate().skip(inside).find_map(|(place, (value, _))| {
+            let decorator = match self.made(value, 0) {
+                Some(made) => made,
+                None => match self.tree.ty(value, target.file) {
+                    Ty::Function(function) => Closure { function, made_by: vec![] },
+                    _ => return None,
+                },
+            };
+            let given = vec![(None, Value::Function(target))];
+            let wrapper = self.given_out(decorator, given)?;
+            (wrapper.function != target).then_some((wrapper, place + 1))
+        })
+    }
+
+    /// The closure behind a name, where a call made it.
+    pub(super) fn closure(&self, callee: &Value) -> Option<Closure> {
+        match self.tree.settled(callee) {
+            made @ Value::Result(..) => self.made(&made, 0),
+            _ => None,
+        }
+    }
+
+    /// The closure that a call makes.
+    fn made(&self, value: &Value, depth: usize) -> Option<Closure> {
+        let Value::Result(function, event) = value else { return None };
+        let Act::Call { callee, args, form: CallForm::Plain, .. } = &self.tree.facts(*function)?.events.get(*event as usize)?.act
+        else {
+            return None;
+        };
+        let maker = match self.tree.ty(callee, function.file) {
+            Ty::Function(maker) => match self.tree.settled(callee) {
+                made @ Value::Result(..) if depth < DEEPEST => self.made(&made, depth + 1)?,
+                _ => Closure { function: maker, made_by: vec![] },
+            },
+            _ => return None,
+        };
+        self.given_out(maker, args.clone())
+    }
+
+    /// The inner function that a function returns, given these arguments.
+    fn given_out(&self, maker: Closure, args: Given) -> Option<Closure> {
+        let facts = self.tree.facts(maker.function)?;
+        let inner = |value: &Value| match value {
+            Value::Function(inner) => Some(*inner),
+            _ => None,
+        };
+        let function = facts.events.iter().rev().find_map(|event| match &event.act {
+            Act::Exit { kind: ExitKind::Return, value } => match value {
+                Value::Result(owner, index) if *owner == maker.function => match &facts.events.get(*index as usize)?.act {
+                    Act::Call { args, .. } => args.iter().find_map(|(_, value)| inner(value)),
+                    _ => None,
+                },
+                value => inner(value),
+            },
+            _ => None,
+        })?;
+        let mut made_by = maker.made_by;
+        made_by.push((maker.function, args));
+        Some(Closure { function, made_by })
+    }
+
+    /// Whether a function takes the object it is called on as its first argument once a decorator stands around it.
+    pub(super) fn takes_its_object_first(&self, target: FnRef, wrapper: FnRef) -> bool {
+        let method = |function: FnRef| self.tree.function(function).is_some_and(|f| f.class.is_some() && !f.flags.is_static);
+        let speaks_of_it = |value: &Value| value.any(&|part| *part == Value::This(wrapper));
+        let says_this = || {
+            self.tree.facts(wrapper).is_some_and(|facts| {
+                facts.events.iter().any(|event| match &event.act {
+                    Act::Call { callee, args, .. } => speaks_of_it(callee) || args.iter().any(|(_, value)| speaks_of_it(value)),
+                    _ => false,
+                })
+            })
+        };
+        method(target) && !method(wrapper) && !says_this()
+    }
+}
+
+impl Subst<'_, '_> {
+    /// The value of a parameter of the callee.
+    pub(super) fn argument(&self, index: u32) -> Option<Value> {
+        let function = self.tree.function(self.target)?;
+        let param = function.params.get(index as usize)?;
+        if let Target::Name(name, _) = &param.target
+            && let Some((_, value)) = self.args.iter().find(|(known, _)| known.as_deref() == Some(name))
+        {
+            return Some(value.clone());
+        }
+        let mut by_position = self.args.iter().filter(|(name, _)| name.is_none()).map(|(_, value)| value);
+        match param.gathers {
+            Some(Gathers::Positions) => {
+                let rest: Vec<Value> = by_position.skip(index as usize).cloned().collect();
+                (!rest.is_empty()).then(|| Value::List(rest.into()))
+            }
+            Some(Gathers::Keywords) => None,
+            None => by_position.nth(index as usize).cloned().or_else(|| self.left_out(param)),
+        }
+    }
+
+    /// What a variable of a function that made the callee is, where the maker was given it.
+    pub(super) fn captured(&self, function: FnRef, name: &Arc<str>) -> Option<Value> {
+        let (maker, given) = self.made_by.iter().find(|(maker, _)| *maker == function)?;
+        match self.tree.facts(*maker)?.locals.get(name)? {
+            Value::Param(owner, index) if owner == maker => {
+                Subst { tree: self.tree, root: self.root, target: *maker, receiver: Value::Unknown, args: given, made_by: &[] }
+                    .argument(*index)
+            }
+            _ => None,
+        }
+    }
+
+    /// A call's arguments in the caller's terms; those that the callee only hands on (`fn(*args, **kwargs)`) one by one.
+    pub(super) fn handed_on(&self, args: &Given, value: &dyn Fn(&Value) -> Value) -> Given {
+        let params = self.tree.function(self.target).map_or(&[][..], |function| &function.params);
+        let gathered = |given: &Value, how: Gathers| match given {
+            Value::Param(function, index) if *function == self.target => {
+                params.get(*index as usize).is_some_and(|param| param.gathers == Some(how)).then_some(*index as usize)
+            }
+            _ => None,
+        };
+        let has_own = |name: &str| params.iter().any(|param| matches!(&param.target, Target::Name(own, _) if own == name));
+        let mut all: Given = vec![];
+        for (name, arg) in args {
+            let positions = gathered(arg, Gathers::Positions).filter(|_| name.as_deref() == Some("*"));
+            let keywords = gathered(arg, Gathers::Keywords).filter(|_| name.as_deref() == Some("**"));
+            if let Some(first) = positions {
+                all.extend(self.args.iter().filter(|(name, _)| name.is_none()).skip(first).cloned());
+                all.extend(self.args.iter().filter(|(name, _)| name.as_deref() == Some("*")).cloned());
+            } else if keywords.is_some() {
+                let named = |name: &Option<Arc<str>>| name.as_deref().is_some_and(|name| name != "*" && !has_own(name));
+                all.extend(self.args.iter().filter(|(name, _)| named(name)).cloned());
+            } else {
+                all.push((name.clone(), value(arg)));
+            }
+        }
+        all
+    }
+}
