@@ -109,8 +109,14 @@ impl Value {
         }
     }
 
-    /// A member of this value; of an object literal, the entry itself.
+    /// A member of this value; of an object literal, the entry itself. What is left of an object when members are taken out
+    /// (`...`) still has them here: of a literal it is the literal, and its members are the object's.
     pub fn member(&self, name: impl AsRef<str> + Into<Arc<str>>) -> Value {
+        match self {
+            Value::Object(..) if name.as_ref() == "..." => return self.clone(),
+            Value::Member(of, rest) if &**rest == "..." => return of.member(name),
+            _ => {}
+        }
         if let Value::Object(_, entries) = self
             && let Some((_, value)) = entries.iter().rev().find(|(key, _)| **key == *name.as_ref())
         {
@@ -199,7 +205,7 @@ impl Value {
             }
             Value::Member(inner, name) => match inner.mapped(replace) {
                 Some(inner) => Some(inner.member(name.clone())),
-                None => inner.entry(name).cloned(),
+                None => inner.entry(name).filter(|_| &**name != "...").cloned(),
             },
             Value::Index(of, key) => both(of, key, replace).map(|(of, key)| Value::Index(of, key)),
             Value::Element(inner) => inner.mapped(replace).map(|inner| Value::Element(Arc::new(inner))),

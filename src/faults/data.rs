@@ -1,6 +1,7 @@
 //! The data layer decides nothing: `lost-update`, `check-then-insert`, `check-then-act`, `unconditional-claim`,
 //! `number-from-max`.
 
+use super::added::asks_for_its_own;
 use super::candidate::{Candidate, Only};
 use super::damage::{of_count, of_limit, of_mark};
 use super::debounce::ends_soon;
@@ -18,7 +19,8 @@ use crate::syntax::{BinaryOp, ExitKind, Shape};
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     stored_values(view, found);
     unbacked_calls(view, found);
-    let reads = row_reads(view);
+    let mut reads = row_reads(view);
+    reads.retain(|read| !asks_for_its_own(view, read));
     if reads.is_empty() {
         return;
     }
@@ -293,10 +295,6 @@ fn already_so(view: &View<'_>, write: &RowWrite<'_>, column: &Column) -> bool {
 
 /// Whether anything but the mark itself hangs on having found the row free: other work, or a refusal.
 fn leads_on(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
-    // What leaves a callee is not shown to its callers: there the callee has answered already.
-    if !write.event.hops.is_empty() {
-        return true;
-    }
     let asks: Vec<_> = write.event.guards.iter().filter(|guard| view.cond_depends(guard.cond).contains(&read.index)).collect();
     view.events().filter(|(index, _)| *index != write.index).any(|(_, event)| {
         let guarded = |so: bool| {

@@ -1,6 +1,7 @@
 //! Faults: filters over the linked program's events, each a pure function to findings.
 //! They must not know a language or a library.
 
+mod added;
 mod candidate;
 mod configured;
 mod copies;

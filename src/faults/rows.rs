@@ -124,7 +124,11 @@ pub fn row_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
             _ => continue,
         };
         let presumed = event.presumed_rows().is_some();
-        writes.push(RowWrite { index, event, statement, keyed: unique_key(view, event).is_some(), saves, presumed });
+        // A loaded row that is saved meets its own key only.
+        let loaded =
+            saves && statement.op == Op::Update && statement.entity.as_ref().is_some_and(|entity| is_loaded(view, entity));
+        let keyed = !loaded && unique_key(view, event).is_some();
+        writes.push(RowWrite { index, event, statement, keyed, saves, presumed });
     }
     writes
 }
@@ -151,19 +155,25 @@ fn stands_for_a_lock(view: &View<'_>, kv: &crate::program::Kv) -> bool {
         && view.events().any(|(_, event)| event.kv().is_some_and(|other| other.op == CommandKind::Set && other.key == kv.key))
 }
 
+/// Whether an entity is of rows that were read.
+fn is_loaded(view: &View<'_>, entity: &Value) -> bool {
+    view.flat.part_of(entity).into_iter().any(|at| selects(view, at))
+}
+
+fn selects(view: &View<'_>, at: u32) -> bool {
+    let event = view.event(at);
+    event.statement().or_else(|| event.presumed_rows()).is_some_and(|statement| statement.op == Op::Select)
+}
+
 /// The columns set on loaded entities before a save: all of them, or those of one entity.
 fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>) -> Vec<Column> {
-    let of_entity: Option<HashSet<u32>> = entity.map(|entity| view.flat.depends(entity));
+    let of_entity: Option<HashSet<u32>> = entity.map(|entity| view.flat.part_of(entity));
     let guards: HashSet<_> = view.event(before).guards.iter().collect();
     let mut columns = vec![];
     for (_, event) in view.events().take_while(|(index, _)| *index < before) {
         let Act::Write { place: Value::Member(owner, name), value, op, .. } = &event.act else { continue };
-        let from = view.flat.depends(owner);
-        let selects = |at: &u32| {
-            let event = view.event(*at);
-            event.statement().or_else(|| event.presumed_rows()).is_some_and(|statement| statement.op == Op::Select)
-        };
-        let loaded = from.iter().any(selects);
+        let from = view.flat.part_of(owner);
+        let loaded = from.iter().any(|at| selects(view, *at));
         let elsewhere =
             event.guards.iter().any(|guard| guards.iter().any(|own| own.cond == guard.cond && own.holds != guard.holds));
         if elsewhere {
@@ -199,7 +209,7 @@ pub fn same_table(read: &RowRead<'_>, write: &RowWrite<'_>, view: &View<'_>) -> 
         (Some(left), Some(right)) => view.world.schema.same(left, right),
         // A saved entity is of the table it was read from.
         _ => {
-            write.statement.entity.as_ref().is_some_and(|entity| view.flat.depends(entity).contains(&read.index))
+            write.statement.entity.as_ref().is_some_and(|entity| view.flat.part_of(entity).contains(&read.index))
                 || write.statement.table.is_none() && depends_on(view, write, read.index)
         }
     }

@@ -256,7 +256,8 @@ fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut
         .events()
         .filter(|(index, event)| *index > taken.index && *index < release.index && event.kv().is_none())
         .find(|(_, event)| {
-            let throws = matches!(&event.act, Act::Exit { kind: ExitKind::Throw, .. });
+            let throws = matches!(&event.act, Act::Exit { kind: ExitKind::Throw, .. })
+                && (event.hops.is_empty() || event.caught.is_none());
             let fails = match view.world.tree.errors_are_values(event.origin.0.file) {
                 true => leaves(view, taken, event) && !of_taking(view, taken, event),
                 false => effect(view, event).is_some() && event.caught.is_none(),

@@ -193,6 +193,32 @@ impl FlatEvent {
         }
     }
 
+    /// Whether its result is worked out from what the call was made on and given.
+    fn computes(&self) -> bool {
+        match &self.what {
+            What::Nothing => !self.inlined,
+            What::Meant(meant) => matches!(
+                meant.is,
+                Meaning::Pass
+                    | Meaning::Pure
+                    | Meaning::Build
+                    | Meaning::Get
+                    | Meaning::Test
+                    | Meaning::Put
+                    | Meaning::Acquire
+                    | Meaning::Lock
+                    | Meaning::Client
+                    | Meaning::Time
+                    | Meaning::Clock
+                    | Meaning::Least
+                    | Meaning::Greatest
+                    | Meaning::Calls
+                    | Meaning::Transaction
+            ),
+            _ => false,
+        }
+    }
+
     /// Callee and arguments of a call.
     pub fn call(&self) -> Option<(&Value, &Args)> {
         match &self.act {
@@ -228,29 +254,9 @@ impl Flat {
                     }
                 }
             }
-            let computes = match &event.what {
-                What::Nothing => !event.inlined,
-                What::Meant(meant) => matches!(
-                    meant.is,
-                    Meaning::Pass
-                        | Meaning::Pure
-                        | Meaning::Build
-                        | Meaning::Get
-                        | Meaning::Test
-                        | Meaning::Put
-                        | Meaning::Acquire
-                        | Meaning::Lock
-                        | Meaning::Client
-                        | Meaning::Time
-                        | Meaning::Clock
-                        | Meaning::Least
-                        | Meaning::Greatest
-                        | Meaning::Calls
-                        | Meaning::Transaction
-                ),
-                _ => false,
-            };
-            if computes && let Some((callee, args)) = event.call() {
+            if event.computes()
+                && let Some((callee, args)) = event.call()
+            {
                 if let Value::Member(receiver, _) = callee {
                     self.follow(receiver, found, depth + 1);
                 }
@@ -262,6 +268,74 @@ impl Flat {
         }
         for child in value.children() {
             self.follow(child, found, depth + 1);
+        }
+    }
+
+    /// Events whose results a value is, or is a part of: who changes it changes them. Of what a call nobody knows gives, that is
+    /// what the call was made on and what it was given whole by position. What it makes of a member (an address of its text) is
+    /// another thing, and so is an object that holds what it was given by name.
+    pub fn part_of(&self, value: &Value) -> HashSet<u32> {
+        let mut found = HashSet::new();
+        self.parts(value, false, &mut found, 0);
+        found
+    }
+
+    /// What is put into a container.
+    fn put_into(&self, container: &Value) -> impl Iterator<Item = &Value> {
+        self.events.iter().filter_map(move |event| match &event.act {
+            Act::Write { place: Value::Index(of, _), value, .. } if **of == *container => Some(value),
+            _ => event.meant(Meaning::Put).filter(|put| put.receiver == *container).and_then(|put| put.part("value")),
+        })
+    }
+
+    /// What a call nobody knows was given by this name, where a value is its result.
+    fn given(&self, value: &Value, name: &str) -> Option<&Value> {
+        let Value::Flat(index) = value else { return None };
+        let event = self.events.get(*index as usize).filter(|event| event.computes())?;
+        let (_, args) = event.call()?;
+        args.iter().find(|(known, _)| known.as_deref() == Some(name)).map(|(_, value)| value)
+    }
+
+    fn parts(&self, value: &Value, made: bool, found: &mut HashSet<u32>, depth: u32) {
+        if depth > 24 {
+            return;
+        }
+        match value {
+            Value::Flat(index) => {
+                if !found.insert(*index) {
+                    return;
+                }
+                let Some(event) = self.events.get(*index as usize) else { return };
+                event.returns.iter().for_each(|(value, _)| self.parts(value, made, found, depth + 1));
+                // Of what a container holds, it is what was put there.
+                if let Some(got) = event.meant(Meaning::Get) {
+                    let receiver = got.receiver.clone();
+                    self.put_into(&receiver).for_each(|value| self.parts(value, made, found, depth + 1));
+                    self.parts(&receiver, made, found, depth + 1);
+                    return;
+                }
+                let passes = matches!(&event.what, What::Meant(meant) if meant.is == Meaning::Pass);
+                if (passes || event.computes())
+                    && let Some((callee, args)) = event.call()
+                {
+                    if let Value::Member(receiver, _) = callee {
+                        self.parts(receiver, made, found, depth + 1);
+                    }
+                    let whole = args.iter().filter(|(name, _)| name.as_deref().is_none_or(|name| name == "*"));
+                    whole.for_each(|(_, arg)| self.parts(arg, made || !passes, found, depth + 1));
+                }
+            }
+            Value::Member(of, name) if !made => match self.given(of, name) {
+                Some(given) => self.parts(given, made, found, depth + 1),
+                None => self.parts(of, made, found, depth + 1),
+            },
+            Value::Index(of, _) | Value::Element(of) => self.parts(of, made, found, depth + 1),
+            Value::List(items) | Value::All(items) | Value::Any(items) => {
+                items.iter().for_each(|item| self.parts(item, made, found, depth + 1));
+            }
+            Value::Choose(parts) => parts[1..].iter().for_each(|part| self.parts(part, made, found, depth + 1)),
+            Value::Mix(items) => items.iter().for_each(|item| self.parts(item, true, found, depth + 1)),
+            _ => {}
         }
     }
 

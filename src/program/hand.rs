@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::flat::{Flat, FlatCond, FlatEvent, What};
 use crate::facts::{Act, Guard, Value};
 use crate::rules::{Meaning, Verbs};
-use crate::syntax::{BinaryOp, CallForm};
+use crate::syntax::{BinaryOp, CallForm, ExitKind};
 
 /// How many events of each kind are handed over.
 const BUDGET: &[(Kind, usize)] = &[
@@ -16,9 +16,11 @@ const BUDGET: &[(Kind, usize)] = &[
     (Kind::Read, 4),
     (Kind::Open, 10),
     (Kind::Write, 14),
+    (Kind::Further, 14),
     (Kind::Made, 6),
     (Kind::Other, 10),
     (Kind::Time, 12),
+    (Kind::Exit, 8),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,24 +33,31 @@ enum Kind {
     Read,
     /// Calls that only a caller can make known.
     Open,
-    /// Writes to variables and fields.
+    /// Its own writes to variables and fields.
     Write,
+    /// Writes of what it calls.
+    Further,
     /// Objects made.
     Made,
     /// Waits, fresh values, regions.
     Other,
     /// Lengths of time, what bounds them, and what is waited for without changing anything.
     Time,
+    /// Ways out on which what is handed over does not happen.
+    Exit,
 }
 
 /// The function as its callers see it.
 pub(in crate::program) fn hand_over(flat: Flat, verbs: &Verbs) -> Flat {
     let mut left: Vec<(Kind, usize)> = BUDGET.to_vec();
     let given: HashSet<u32> = flat.returns.iter().flat_map(|(value, _)| value.options()).filter_map(|v| made(&flat, v)).collect();
+    let work = |event: &&FlatEvent| matches!(kind(event), Some(Kind::Deciding | Kind::Effect));
+    let guarding: HashSet<Guard> = flat.events.iter().filter(work).flat_map(|event| event.guards.iter().copied()).collect();
     let mut places: Vec<Option<u32>> = Vec::with_capacity(flat.events.len());
     let mut count = 0;
     for (index, event) in flat.events.iter().enumerate() {
-        let kind = kind(event).or_else(|| makes(event, given.contains(&(index as u32))).then_some(Kind::Open));
+        let kind = if answers(event, &guarding) { Some(Kind::Exit) } else { kind(event) };
+        let kind = kind.or_else(|| makes(event, given.contains(&(index as u32))).then_some(Kind::Open));
         let room = kind.and_then(|kind| left.iter_mut().find(|(known, room)| *known == kind && *room > 0));
         places.push(room.map(|(_, room)| {
             *room -= 1;
@@ -91,10 +100,10 @@ fn kind(event: &FlatEvent) -> Option<Kind> {
         (What::Nothing, Act::Write { place, .. } | Act::Delete { place }) => {
             let lasting = place
                 .any(&|part| !matches!(part, Value::Text(_) | Value::Number(_) | Value::Unknown) && part.children().is_empty());
-            if lasting {
-                Kind::Write
-            } else {
-                return None;
+            match (lasting, event.hops.is_empty()) {
+                (false, _) => return None,
+                (true, true) => Kind::Write,
+                (true, false) => Kind::Further,
             }
         }
         (What::Nothing, Act::Call { callee: Value::Module(..), form: CallForm::New, .. }) => Kind::Made,
@@ -110,6 +119,12 @@ fn kind(event: &FlatEvent) -> Option<Kind> {
         (What::Nothing, Act::Enter { .. }) => Kind::Other,
         _ => return None,
     })
+}
+
+/// Whether a function is left where a condition turns out otherwise than some of its work needs it: the other answer to a question that decides.
+fn answers(event: &FlatEvent, guarding: &HashSet<Guard>) -> bool {
+    matches!(event.act, Act::Exit { kind: ExitKind::Return | ExitKind::Throw, .. })
+        && event.guards.iter().any(|guard| guarding.contains(&Guard { holds: !guard.holds, ..*guard }))
 }
 
 /// Whether a call makes what the function gives back: a lock or a piece of state made anew is told by it.

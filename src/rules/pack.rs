@@ -243,6 +243,9 @@ pub enum Meaning {
     Serve,
     /// A decorator of a class of which a process makes one instance (a provider, a controller).
     Singleton,
+    /// A decorator of what runs right after a row was added, in the transaction that adds it. `entity`: which parameter is the row;
+    /// without it the object itself is. `told`: which parameter says that the row was added and not changed.
+    Added,
     /// Registers what a timer runs. `body`, `period`.
     Job,
     /// Starts more processes of this program. `count`: how many, where it says so.

@@ -298,12 +298,9 @@ impl Subst<'_, '_> {
     fn act(&self, act: &Act, map: &[Option<Value>], writer: &Writer<'_, '_>) -> Act {
         let value = |value: &Value| self.value(value, map, writer);
         match act {
-            Act::Call { callee, args, form, awaited } => Act::Call {
-                callee: value(callee),
-                args: self.handed_on(args, &value),
-                form: *form,
-                awaited: *awaited,
-            },
+            Act::Call { callee, args, form, awaited } => {
+                Act::Call { callee: value(callee), args: self.handed_on(args, &value), form: *form, awaited: *awaited }
+            }
             Act::Enter { value: entered } => Act::Enter { value: value(entered) },
             Act::Write { place, value: written, op, if_null } => {
                 Act::Write { place: value(place), value: value(written), op: *op, if_null: *if_null }

@@ -131,7 +131,15 @@ impl Subst<'_, '_> {
                 let rest: Vec<Value> = by_position.skip(index as usize).cloned().collect();
                 (!rest.is_empty()).then(|| Value::List(rest.into()))
             }
-            Some(Gathers::Keywords) => None,
+            Some(Gathers::Keywords) => {
+                let own =
+                    |name: &str| function.params.iter().any(|param| matches!(&param.target, Target::Name(own, _) if own == name));
+                let key = |name: &Arc<str>| if &**name == "**" { "...".into() } else { name.clone() };
+                let named = self.args.iter().filter_map(|(name, value)| Some((name.as_ref()?, value)));
+                let rest =
+                    named.filter(|(name, _)| &***name != "*" && !own(name)).map(|(name, value)| (key(name), value.clone()));
+                (!self.args.is_empty()).then(|| Value::Object(None, rest.collect()))
+            }
             None => by_position.nth(index as usize).cloned().or_else(|| self.left_out(param)),
         }
     }

@@ -1,0 +1,67 @@
+//! Rows that were added a moment ago on the same way: nobody else has their keys yet, so what is read and written by them is in
+//! nobody else's hands.
+
+use super::rows::RowRead;
+use super::transactions::on_the_way;
+use super::view::View;
+use crate::facts::{FnRef, Value};
+use crate::program::{ColumnKind, FlatEvent, Op, column_key, decorator};
+use crate::rules::Meaning;
+
+/// Whether a read asks for rows of one that was just added.
+pub(super) fn asks_for_its_own(view: &View<'_>, read: &RowRead<'_>) -> bool {
+    let statement = read.statement;
+    let mut asked = statement.wheres.iter().filter(|column| column.kind == ColumnKind::Equal && !statement.either);
+    asked.any(|column| {
+        let (of, member) = match &column.value {
+            Value::Member(of, member) => (&**of, Some(column_key(member))),
+            other => (other, None),
+        };
+        added_before(view, read, of, member.as_deref()) || handed_over(view, read.event, of, member.as_deref())
+    })
+}
+
+/// Whether a value is of a row that a statement before has added, and not one of the values that row was given.
+fn added_before(view: &View<'_>, read: &RowRead<'_>, of: &Value, member: Option<&str>) -> bool {
+    view.flat.part_of(of).into_iter().filter(|at| *at < read.index).map(|at| view.event(at)).any(|event| {
+        event.statement().is_some_and(|added| {
+            let given = |member: &str| added.sets.iter().any(|column| column.name == member);
+            added.op == Op::Insert && !added.conflict && !added.keyed && !added.sets.is_empty() && !member.is_some_and(given)
+        }) && on_the_way(event, read.event)
+    })
+}
+
+/// Whether a value is the row, or its identity, that a function is handed which runs right after a row was added.
+fn handed_over(view: &View<'_>, event: &FlatEvent, of: &Value, member: Option<&str>) -> bool {
+    let (function, place) = match of {
+        Value::Param(function, index) => (*function, Some(*index)),
+        Value::This(function) => (*function, None),
+        _ => return false,
+    };
+    let identity = member.is_none_or(|member| view.world.schema.is_implied(member));
+    identity
+        && runs_after_adding(view, function).is_some_and(|(row, told)| {
+            let says = |guard: &crate::facts::Guard| {
+                let told = told.map(|index| Value::Param(function, index));
+                let cond = view.flat.conds.get(guard.cond as usize).map(|cond| &cond.value);
+                match cond {
+                    Some(Value::Not(inner)) => !guard.holds && told.as_ref() == Some(&**inner),
+                    cond => guard.holds && told.as_ref() == cond,
+                }
+            };
+            row == place && (told.is_none() || event.guards.iter().any(says))
+        })
+}
+
+/// Which parameter of such a function is the row, and which says that it was added.
+fn runs_after_adding(view: &View<'_>, function: FnRef) -> Option<(Option<u32>, Option<u32>)> {
+    let tree = view.world.tree;
+    tree.facts(function)?.decorators.iter().find_map(|(value, _)| {
+        let meant = decorator(tree, value, function.file).filter(|meant| meant.is == Meaning::Added)?;
+        let place = |part: &str| match meant.part(part) {
+            Some(Value::Number(place)) => Some(*place as u32),
+            _ => None,
+        };
+        Some((place("entity"), place("told")))
+    })
+}
