@@ -57,7 +57,10 @@ fn handed_over(view: &View<'_>, event: &FlatEvent, of: &Value, member: Option<&s
 fn runs_after_adding(view: &View<'_>, function: FnRef) -> Option<(Option<u32>, Option<u32>)> {
     let tree = view.world.tree;
     tree.facts(function)?.decorators.iter().find_map(|(value, _)| {
-        let meant = decorator(tree, value, function.file).filter(|meant| meant.is == Meaning::Added)?;
+        let meant = decorator(tree, value, function.file)?;
+        if meant.is != Meaning::Added && (meant.is != Meaning::Entry || meant.part("told").is_none()) {
+            return None;
+        }
         let place = |part: &str| match meant.part(part) {
             Some(Value::Number(place)) => Some(*place as u32),
             _ => None,

@@ -156,8 +156,9 @@ fn changed_at(view: &View<'_>, name: &str, read: &RowRead<'_>, write: &RowWrite<
     let within = view.events().filter(|(index, _)| *index > read.index && *index < write.index);
     within
         .filter(|(_, event)| match &event.act {
-            Act::Write { place: Value::Member(_, member), value, op, .. } => {
-                column_key(member) == name && (op.is_some() || computes(value))
+            Act::Write { place: Value::Member(of, member), value, op, .. } => {
+                let on_it = || read.presumed() || view.flat.part_of(of).contains(&read.index);
+                column_key(member) == name && (op.is_some() || computes(value)) && on_it()
             }
             Act::Call { args, .. } => args.iter().any(|(_, value)| match value {
                 Value::Object(_, entries) => entries.iter().any(|(key, value)| column_key(key) == name && computes(value)),

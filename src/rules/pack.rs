@@ -237,7 +237,7 @@ pub enum Meaning {
     Commit,
     /// Undoes it.
     Rollback,
-    /// Registers what a request, message or start-up reaches. `kind`, `handler`.
+    /// Registers what a request, message or start-up reaches. `kind`, `handler`; `entity` and `told`, as `Added` has them.
     Entry,
     /// Makes or starts what answers requests.
     Serve,
