@@ -35,7 +35,7 @@ impl Subst<'_, '_> {
             // `"url" in options`
             Value::Flat(index) => {
                 let (callee, args) = flat.events.get(*index as usize)?.call()?;
-                let (Value::Member(of, operator), [(None, Value::Text(key))]) = (callee, &args[..]) else { return None };
+                let (Value::Member(of, operator), [(None, Value::Text(key))]) = (callee, args) else { return None };
                 let asked = &**operator == "__contains__" && self.speaks_of_argument(of);
                 asked.then(|| self.value(of, &[], writer)).and_then(|of| has(&of, key))
             }
