@@ -1,7 +1,6 @@
 //! [`Unit`]: one file in a form that no longer says which language it came from.
 //!
-//! Statements become [`Step`]s, expressions become [`Expr`]s. A language file lowers its tree into these and must not
-//! know any library's name; later stages read these and must not know any language's syntax.
+//! Statements become [`Step`]s, expressions [`Expr`]s. A language file knows no library's name, later stages no language's syntax.
 
 use crate::files::{Gap, Language, Span};
 
@@ -124,16 +123,16 @@ pub struct Param {
     pub ty: Option<TypeRef>,
     /// Default value.
     pub default: Option<Expr>,
-    /// What it takes, where it takes the arguments that are left over.
+    /// Which arguments that are left over it takes.
     pub gathers: Option<Gathers>,
 }
 
-/// Arguments that are left over when every other parameter has its own.
+/// Arguments left over when every other parameter has its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gathers {
-    /// Those given by position (`*args`, `...rest`).
+    /// `*args`, `...rest`.
     Positions,
-    /// Those given by name (`**kwargs`).
+    /// `**kwargs`.
     Keywords,
 }
 
