@@ -2,10 +2,11 @@
 //! `number-from-max`.
 
 use super::added::asks_for_its_own;
-use super::candidate::{Candidate, Only};
-use super::damage::{of_count, of_limit, of_mark};
+use super::candidate::Candidate;
+use super::claim::claim;
+use super::damage::{of_count, of_limit};
 use super::debounce::ends_soon;
-use super::effects::{decided, effect, row_locked};
+use super::effects::{decided, row_locked};
 use super::once::{check_then_insert, unbacked_calls};
 use super::rows::{RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, open_writes, row_reads, same_table};
 use super::subject::Judged;
@@ -14,7 +15,7 @@ use super::{Confidence, Role};
 use crate::facts::{Act, Value};
 use crate::program::{Column, ColumnKind, Op, Spot, column_key};
 use crate::rules::{CommandKind, Severity};
-use crate::syntax::{BinaryOp, ExitKind, Shape};
+use crate::syntax::BinaryOp;
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     stored_values(view, found);
@@ -233,145 +234,6 @@ fn raises(cond: &Value, written: &Value) -> bool {
             }
             _ => false,
         })
-}
-
-fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
-    let column = marked(view, read, write)?;
-    let asked = read.statement.wheres.iter().any(|where_| where_.name == column.name);
-    if !asked && !leads_on(view, read, write) {
-        return None;
-    }
-    let message = format!(
-        "{} is found with `{}` free and then marked without asking again: two requests at once both find it and both go on",
-        table(write, read),
-        column.name
-    );
-    let mut found = candidate(view, "unconditional-claim", read, write, message, "found free here");
-    found.severity = of_mark(view, read, write, column);
-    found.only = Some(Only::OutsideJobs);
-    Some(found)
-}
-
-/// Whether two constants are the same to a database: `1` and true are.
-fn equal(left: &Value, right: &Value) -> bool {
-    let plain = |value: &Value| match value {
-        Value::Bool(truth) => Value::Number(f64::from(u8::from(*truth))),
-        other => other.clone(),
-    };
-    plain(left) == plain(right)
-}
-
-/// The column that a write marks after it was found free.
-pub(super) fn marked<'w>(view: &View<'_>, read: &RowRead<'_>, write: &'w RowWrite<'_>) -> Option<&'w Column> {
-    let statement = &write.statement;
-    if statement.op != Op::Update || statement.conditional() || !same_table(read, write, view) || write.event.detached {
-        return None;
-    }
-    // Another row of the same table.
-    let linked =
-        |entity: &Value| read.statement.entity.as_ref() == Some(entity) || view.flat.depends(entity).contains(&read.index);
-    if refused_and_caught(view, write) || write.saves && statement.entity.as_ref().is_some_and(|entity| !linked(entity)) {
-        return None;
-    }
-    statement
-        .sets
-        .iter()
-        .filter(|column| column.kind != ColumnKind::Relative && !is_stamp(&column.name) && !already_so(view, write, column))
-        .find(|column| found_free(view, read, write, &column.name).is_some_and(|free| !equal(&free, &column.value)))
-}
-
-/// Whether the write is left out only where the row has the new value already: that asks for a change, not for a free row.
-fn already_so(view: &View<'_>, write: &RowWrite<'_>, column: &Column) -> bool {
-    let asks = |value: &Value| {
-        value.any(&|part| match part {
-            Value::Op(BinaryOp::Equal | BinaryOp::NotEqual, pair) => {
-                pair.contains(&column.value)
-                    && !matches!(column.value, Value::Null | Value::Unknown | Value::Bool(_) | Value::Text(_))
-            }
-            _ => false,
-        })
-    };
-    write.event.guards.iter().filter_map(|guard| view.flat.conds.get(guard.cond as usize)).any(|cond| asks(&cond.value))
-}
-
-/// Whether anything but the mark itself hangs on having found the row free: other work, or a refusal.
-fn leads_on(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
-    let asks: Vec<_> = write.event.guards.iter().filter(|guard| view.cond_depends(guard.cond).contains(&read.index)).collect();
-    view.events().filter(|(index, _)| *index != write.index).any(|(_, event)| {
-        let guarded = |so: bool| {
-            event.guards.iter().any(|guard| asks.iter().any(|own| own.cond == guard.cond && (own.holds == guard.holds) == so))
-        };
-        let refuses = matches!(&event.act, Act::Exit { kind: ExitKind::Return | ExitKind::Throw, .. }) && guarded(false);
-        refuses || effect(view, event).is_some() && guarded(true)
-    })
-}
-
-/// The value with which a column was found free: by the read's own condition, or by a test on what was read.
-fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, name: &str) -> Option<Value> {
-    let asked = read
-        .statement
-        .wheres
-        .iter()
-        .find(|column| column.name == name && matches!(column.kind, ColumnKind::Constant | ColumnKind::Compared));
-    if let Some(asked) = asked
-        && asked.value != Value::Unknown
-    {
-        return Some(asked.value.clone());
-    }
-    write.event.guards.iter().find_map(|guard| {
-        let cond = view.flat.conds.get(guard.cond as usize)?;
-        free_when(view, &cond.value, read.index, name, guard.holds)
-    })
-}
-
-fn free_when(view: &View<'_>, value: &Value, read: u32, name: &str, holds: bool) -> Option<Value> {
-    let is_column = |value: &Value| matches!(value, Value::Member(of, member) if column_key(member) == name && view.flat.depends(of).contains(&read));
-    match value {
-        Value::Not(inner) => free_when(view, inner, read, name, !holds),
-        Value::Is(inner, shape) if is_column(inner) => match (&**shape, holds) {
-            (Shape::Null, true) | (Shape::Present, false) => Some(Value::Null),
-            (Shape::Bool(truth), _) => Some(Value::Bool(*truth == holds)),
-            (Shape::Text(text), true) => Some(Value::Text(text.as_str().into())),
-            _ => None,
-        },
-        Value::Op(op, pair) if is_column(&pair[0]) => match (op, holds, &pair[1]) {
-            (BinaryOp::Equal, true, constant) | (BinaryOp::NotEqual, false, constant) => constant
-                .text()
-                .map(|_| constant.clone())
-                .or((matches!(constant, Value::Bool(_)) || names_a_constant(constant)).then(|| constant.clone())),
-            _ => None,
-        },
-        Value::Mix(parts) if !holds => parts.iter().find_map(|part| free_when(view, part, read, name, false)),
-        // A flag that is not set; one that is set is no claim unless it is cleared.
-        other if is_column(other) => Some(Value::Bool(holds)),
-        _ => None,
-    }
-}
-
-/// Whether a value is a member of something named at module level, as an enum's is.
-fn names_a_constant(value: &Value) -> bool {
-    match value {
-        Value::Member(of, _) => matches!(**of, Value::Module(..) | Value::Global(_)) || names_a_constant(of),
-        _ => false,
-    }
-}
-
-/// Columns every write sets.
-fn is_stamp(name: &str) -> bool {
-    matches!(
-        name,
-        "updatedat"
-            | "modifiedat"
-            | "lastseen"
-            | "lastseenat"
-            | "updated"
-            | "modified"
-            | "deletedat"
-            | "name"
-            | "title"
-            | "description"
-            | "email"
-    )
 }
 
 /// Whether a unique key's refusal of the write is caught by its type.

@@ -3,6 +3,7 @@
 
 mod added;
 mod candidate;
+mod claim;
 mod configured;
 mod copies;
 mod damage;

@@ -1,7 +1,8 @@
 //! `lock-after-read`: the decision under a lock rests on what was read before the lock was taken.
 
 use super::candidate::Candidate;
-use super::data::{judge, marked};
+use super::claim::marked;
+use super::data::judge;
 use super::effects::{Sureness, effect, idempotent, in_itself, reads, unique_key};
 use super::holds::{Hold, Reach, holds};
 use super::rows::{RowRead, RowWrite, columns_of, row_reads, row_writes};

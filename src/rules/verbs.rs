@@ -23,6 +23,7 @@ pub struct Verbs {
     changes: HashSet<String>,
     keepers: HashSet<String>,
     arithmetic: HashSet<String>,
+    stamps: HashSet<String>,
     tellers: HashSet<String>,
     remote: HashSet<String>,
     remote_owners: HashSet<String>,
@@ -100,6 +101,11 @@ impl Verbs {
     /// Whether a call of this name computes a number from its receiver and arguments, as libraries of exact numbers do.
     pub fn is_arithmetic(&self, name: &str) -> bool {
         self.arithmetic.contains(&name.to_lowercase())
+    }
+
+    /// Whether every write sets a column of this name, whatever the write is for.
+    pub fn is_stamp(&self, column: &str) -> bool {
+        self.stamps.contains(column)
     }
 
     /// Whether a receiver of this name only tells what happens: a logger, metrics. What it does is no work of its callers.

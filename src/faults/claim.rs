@@ -1,0 +1,244 @@
+//! `unconditional-claim`: a row is found free, due or unused, and then marked by a write that does not ask again.
+
+use super::Role;
+use super::candidate::{Candidate, Only};
+use super::data::{candidate, refused_and_caught, table};
+use super::effects::{decided_in_itself, effect, idempotent, unique_key};
+use super::rows::{RowRead, RowWrite, row_writes, same_table};
+use super::transactions::transactions;
+use super::view::View;
+use crate::facts::{Act, Guard, Value};
+use crate::program::{Column, ColumnKind, FlatEvent, Op, What, column_key};
+use crate::rules::Meaning;
+use crate::syntax::{BinaryOp, ExitKind, Shape};
+
+/// The fault between a read that finds a row free and the write that marks it.
+pub(super) fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
+    let (column, free) = marked(view, read, write)?;
+    if !leads_on(view, read, write, column, &free) || refused_later(view, write) {
+        return None;
+    }
+    let message = format!(
+        "{} is found with `{}` free and then marked without asking again: two requests at once both find it and both go on",
+        table(write, read),
+        column.name
+    );
+    let mut found = candidate(view, "unconditional-claim", read, write, message, "found free here");
+    if let Some(cond) = free.test.and_then(|cond| view.flat.conds.get(cond as usize)) {
+        found.add(Role::Check, cond.at, "tested here".to_owned());
+    }
+    found.only = Some(Only::OutsideJobs);
+    Some(found)
+}
+
+/// What a column's value was when its row was found free.
+pub(super) struct Free {
+    value: Value,
+    /// The condition that tests it, where it is not the read's own condition.
+    test: Option<u32>,
+}
+
+impl Free {
+    /// Whether a write takes the row out of this state. What was found set is no claim unless it is cleared.
+    fn is_left_by(&self, written: &Value) -> bool {
+        let clears = matches!(written, Value::Null | Value::Bool(false)) || *written == Value::Number(0.0);
+        match &self.value {
+            Value::Bool(true) => clears,
+            Value::Bool(false) | Value::Null => !clears,
+            other => !equal(other, written),
+        }
+    }
+}
+
+/// Whether two constants are the same to a database: `1` and true are.
+fn equal(left: &Value, right: &Value) -> bool {
+    let plain = |value: &Value| match value {
+        Value::Bool(truth) => Value::Number(f64::from(u8::from(*truth))),
+        other => other.clone(),
+    };
+    plain(left) == plain(right)
+}
+
+/// The column that a write marks after it was found free, and how it was found.
+pub(super) fn marked<'w>(view: &View<'_>, read: &RowRead<'_>, write: &'w RowWrite<'_>) -> Option<(&'w Column, Free)> {
+    let statement = &write.statement;
+    if statement.op != Op::Update || statement.conditional() || !same_table(read, write, view) || write.event.detached {
+        return None;
+    }
+    if refused_and_caught(view, write) || !same_row(view, read, write) {
+        return None;
+    }
+    let columns = statement
+        .sets
+        .iter()
+        .filter(|column| column.kind != ColumnKind::Relative && !view.world.tree.book.verbs.is_stamp(&column.name));
+    columns.filter(|column| !already_so(view, write, column)).find_map(|column| {
+        let free = found_free(view, read, write, &column.name)?;
+        free.is_left_by(&column.value).then_some((column, free))
+    })
+}
+
+/// Whether what is written is the row that was read, not another of its table.
+fn same_row(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
+    let statement = &write.statement;
+    if let Some(entity) = &statement.entity {
+        return !write.saves || read.statement.entity.as_ref() == Some(entity) || view.flat.depends(entity).contains(&read.index);
+    }
+    // A condition with a value that is known, and neither the row's own nor what the read asked for, is another row's.
+    let other = |column: &&Column| {
+        let equal = matches!(column.kind, ColumnKind::Equal | ColumnKind::Constant) && column.value != Value::Unknown;
+        let mut asked = read.statement.wheres.iter().filter(|asked| asked.name == column.name);
+        equal
+            && !view.flat.depends(&column.value).contains(&read.index)
+            && asked.any(|asked| asked.kind == ColumnKind::Compared && asked.value == column.value)
+    };
+    !statement.wheres.iter().any(|column| other(&column))
+}
+
+/// Whether the write is left out only where the row has the new value already: that asks for a change, not for a free row.
+fn already_so(view: &View<'_>, write: &RowWrite<'_>, column: &Column) -> bool {
+    let asks = |value: &Value| {
+        value.any(&|part| match part {
+            Value::Op(BinaryOp::Equal | BinaryOp::NotEqual, pair) => {
+                pair.contains(&column.value)
+                    && !matches!(column.value, Value::Null | Value::Unknown | Value::Bool(_) | Value::Text(_))
+            }
+            _ => false,
+        })
+    };
+    write.event.guards.iter().filter_map(|guard| view.flat.conds.get(guard.cond as usize)).any(|cond| asks(&cond.value))
+}
+
+/// Whether anything but the mark itself hangs on having found the row free: other work, one taker's name, or a refusal of who
+/// comes second.
+fn leads_on(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &Column, free: &Free) -> bool {
+    let asks: Vec<&Guard> = (write.event.guards.iter())
+        .filter(|guard| match free.test {
+            Some(test) => guard.cond == test,
+            None => view.cond_depends(guard.cond).contains(&read.index),
+        })
+        .collect();
+    let guarded = |event: &FlatEvent, so: bool| {
+        event.guards.iter().any(|guard| asks.iter().any(|own| own.cond == guard.cond && (own.holds == guard.holds) == so))
+    };
+    let writes = row_writes(view);
+    let led = || {
+        view.events().filter(|(index, _)| *index != write.index).any(|(index, event)| {
+            let on_the_way = || guarded(event, true) || asks.is_empty() && index > read.index;
+            guarded(event, false) && refuses(view, read, event) || works_twice(view, &writes, index, event) && on_the_way()
+        })
+    };
+    !says_only_that(view, &column.value) || led()
+}
+}
+
+/// Whether a value says that something is so, and nothing of who made it so: a constant, the time, a new id.
+fn says_only_that(view: &View<'_>, value: &Value) -> bool {
+    let plain = |value: &Value| {
+        matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Unknown)
+            || names_a_constant(value)
+    };
+    let clock = |index: &u32| {
+        let event = view.event(*index);
+        matches!(&event.what, What::Meant(meant) if matches!(meant.is, Meaning::Clock | Meaning::Time | Meaning::Pass | Meaning::Fresh))
+    };
+    let from = view.flat.depends(value);
+    plain(value) || !from.is_empty() && from.iter().all(clock)
+}
+
+/// Whether an event turns away who comes second: an error, or an answer that is not the row itself.
+fn refuses(view: &View<'_>, read: &RowRead<'_>, event: &FlatEvent) -> bool {
+    match &event.act {
+        Act::Exit { kind: ExitKind::Throw, .. } => true,
+        Act::Exit { kind: ExitKind::Return, value } => *value != Value::Unknown && !view.flat.part_of(value).contains(&read.index),
+        // An answer handed to what holds the connection: the status says who is refused (RFC 9110, section 15.5).
+        Act::Call { args, .. } => {
+            args.iter().any(|(_, value)| matches!(value, Value::Number(status) if (400.0..500.0).contains(status)))
+        }
+        _ => false,
+    }
+}
+
+/// Whether doing an event's work twice is more than doing it once.
+fn works_twice(view: &View<'_>, writes: &[RowWrite<'_>], index: u32, event: &FlatEvent) -> bool {
+    // What is then so, is so however often it is written.
+    let same_again = |write: &RowWrite<'_>| {
+        let sets = &write.statement.sets;
+        write.statement.op == Op::Update
+            && !sets.is_empty()
+            && sets.iter().all(|column| column.kind != ColumnKind::Relative && says_only_that(view, &column.value))
+    };
+    effect(view, event).is_some()
+        && !writes.iter().any(|write| write.index == index && same_again(write))
+        && idempotent(view, event).is_none()
+        && decided_in_itself(view, event).is_none()
+}
+
+/// Whether the same transaction also adds a row that a unique key refuses the second time: all of it is then undone.
+fn refused_later(view: &View<'_>, write: &RowWrite<'_>) -> bool {
+    transactions(view).iter().filter(|open| open.holds(view, write.index, write.event)).any(|open| {
+        view.events().any(|(index, event)| {
+            matches!(&event.what, What::Statement(statement) if statement.op == Op::Insert && !statement.conflict)
+                && event.caught.is_none()
+                && open.holds(view, index, event)
+                && unique_key(view, event).is_some()
+        })
+    })
+}
+
+/// The value with which a column was found free: by the read's own condition, or by a test on what was read.
+fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, name: &str) -> Option<Free> {
+    let asked = read.statement.wheres.iter().filter(|column| column.name == name).find(|column| match column.kind {
+        ColumnKind::Constant => true,
+        ColumnKind::Compared => column.value == Value::Null || says_only_that(view, &column.value),
+        ColumnKind::Equal | ColumnKind::Relative => false,
+    });
+    if let Some(asked) = asked.filter(|asked| asked.value != Value::Unknown) {
+        let value = match (asked.kind, &asked.value) {
+            // Asked whether it is null, or not so.
+            (ColumnKind::Compared, Value::Bool(true)) => Value::Null,
+            (ColumnKind::Compared, Value::Bool(false)) => Value::Bool(true),
+            (_, value) => value.clone(),
+        };
+        return Some(Free { value, test: None });
+    }
+    write.event.guards.iter().find_map(|guard| {
+        let cond = view.flat.conds.get(guard.cond as usize)?;
+        let value = free_when(view, &cond.value, read.index, name, guard.holds)?;
+        Some(Free { value, test: Some(guard.cond) })
+    })
+}
+
+fn free_when(view: &View<'_>, value: &Value, read: u32, name: &str, holds: bool) -> Option<Value> {
+    let is_column =
+        |value: &Value| matches!(value, Value::Member(of, member) if column_key(member) == name && view.flat.part_of(of).contains(&read));
+    match value {
+        Value::Not(inner) => free_when(view, inner, read, name, !holds),
+        Value::Is(inner, shape) if is_column(inner) => match (&**shape, holds) {
+            (Shape::Null, true) | (Shape::Present, false) => Some(Value::Null),
+            (Shape::Null, false) | (Shape::Present, true) => Some(Value::Bool(true)),
+            (Shape::Bool(truth), _) => Some(Value::Bool(*truth == holds)),
+            (Shape::Text(text), true) => Some(Value::Text(text.as_str().into())),
+            _ => None,
+        },
+        Value::Op(op, pair) if is_column(&pair[0]) => match (op, holds, &pair[1]) {
+            (BinaryOp::Equal, true, constant) | (BinaryOp::NotEqual, false, constant) => constant
+                .text()
+                .map(|_| constant.clone())
+                .or((matches!(constant, Value::Bool(_)) || names_a_constant(constant)).then(|| constant.clone())),
+            _ => None,
+        },
+        Value::Mix(parts) if !holds => parts.iter().find_map(|part| free_when(view, part, read, name, false)),
+        // A flag.
+        other if is_column(other) => Some(Value::Bool(holds)),
+        _ => None,
+    }
+}
+
+/// Whether a value is a member of something named at module level, as an enum's is.
+fn names_a_constant(value: &Value) -> bool {
+    match value {
+        Value::Member(of, _) => matches!(**of, Value::Module(..) | Value::Global(_)) || names_a_constant(of),
+        _ => false,
+    }
+}
