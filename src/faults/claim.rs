@@ -130,7 +130,6 @@ fn leads_on(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &
     };
     !says_only_that(view, &column.value) || led()
 }
-}
 
 /// Whether a value says that something is so, and nothing of who made it so: a constant, the time, a new id.
 fn says_only_that(view: &View<'_>, value: &Value) -> bool {
@@ -150,7 +149,9 @@ fn says_only_that(view: &View<'_>, value: &Value) -> bool {
 fn refuses(view: &View<'_>, read: &RowRead<'_>, event: &FlatEvent) -> bool {
     match &event.act {
         Act::Exit { kind: ExitKind::Throw, .. } => true,
-        Act::Exit { kind: ExitKind::Return, value } => *value != Value::Unknown && !view.flat.part_of(value).contains(&read.index),
+        Act::Exit { kind: ExitKind::Return, value } => {
+            *value != Value::Unknown && !view.flat.part_of(value).contains(&read.index)
+        }
         // An answer handed to what holds the connection: the status says who is refused (RFC 9110, section 15.5).
         Act::Call { args, .. } => {
             args.iter().any(|(_, value)| matches!(value, Value::Number(status) if (400.0..500.0).contains(status)))
@@ -210,8 +211,7 @@ fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, name: &
 }
 
 fn free_when(view: &View<'_>, value: &Value, read: u32, name: &str, holds: bool) -> Option<Value> {
-    let is_column =
-        |value: &Value| matches!(value, Value::Member(of, member) if column_key(member) == name && view.flat.part_of(of).contains(&read));
+    let is_column = |value: &Value| matches!(value, Value::Member(of, member) if column_key(member) == name && view.flat.part_of(of).contains(&read));
     match value {
         Value::Not(inner) => free_when(view, inner, read, name, !holds),
         Value::Is(inner, shape) if is_column(inner) => match (&**shape, holds) {
