@@ -2,6 +2,7 @@
 
 use super::Role;
 use super::candidate::{Candidate, Only};
+use super::damage::of_mark;
 use super::data::{candidate, refused_and_caught, table};
 use super::effects::{decided_in_itself, effect, idempotent, unique_key};
 use super::rows::{RowRead, RowWrite, row_writes, same_table};
@@ -27,6 +28,7 @@ pub(super) fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -
     if let Some(cond) = free.test.and_then(|cond| view.flat.conds.get(cond as usize)) {
         found.add(Role::Check, cond.at, "tested here".to_owned());
     }
+    found.severity = of_mark(view, read, write, column);
     found.only = Some(Only::OutsideJobs);
     Some(found)
 }
