@@ -30,6 +30,8 @@ pub(super) fn cost(view: &View<'_>, read: u32) -> Option<Severity> {
         What::Meant(meant) if meant.is == Meaning::Effect => match meant.text("kind").as_deref() {
             Some("pay") => None,
             Some("mail" | "http" | "push") => Some(Severity::Warning),
+            // A task put on a queue is known by its name.
+            _ if named_for_sending(view, event) => Some(Severity::Warning),
             _ => Some(Severity::Advice),
         },
         What::Presumed(presumed) => {
@@ -43,6 +45,14 @@ pub(super) fn cost(view: &View<'_>, read: u32) -> Option<Severity> {
         _ => Some(Severity::Advice),
     });
     costs.max_by_key(|cost| cost.unwrap_or(Severity::Error)).unwrap_or(Some(Severity::Advice))
+}
+
+/// Whether what is called, or what it is called on, has a name that says that somebody is sent something.
+fn named_for_sending(view: &View<'_>, event: &FlatEvent) -> bool {
+    let says = |value: &Value| {
+        view.world.tree.name_of(&view.flat.plain(value)).is_some_and(|name| view.world.tree.book.verbs.sends(&name))
+    };
+    event.call().is_some_and(|(callee, _)| says(callee) || matches!(callee, Value::Member(of, _) if says(of)))
 }
 
 /// Whether work is done whichever way a test comes out, now or later: on the other way the same call is made, or the very function
