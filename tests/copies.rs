@@ -80,7 +80,7 @@ fn every_row_finds_a_number() {
     assert!(missing.is_empty(), "\n{missing}");
 }
 
-const LOCKED: &str = "import threading\nimport requests\n\nlock = threading.Lock()\n\n\ndef pay(order, db):\n    with lock:\n        \
+const LOCKED: &str = "import threading\nimport requests\nfrom flask import Flask\n\napp = Flask(__name__)\nlock = threading.Lock()\n\n\n@app.post(\"/pay\")\ndef pay(order, db):\n    with lock:\n        \
                       if db.execute(\"SELECT paid FROM orders WHERE id = %s\", order).fetchone():\n            return\n        \
                       requests.post(\"https://pay.example.com/charges\", json={\"order\": order})\n";
 
