@@ -122,7 +122,8 @@ fn find_faults(
 ) -> (Detected, Copies) {
     let paths = sources.iter().map(|source| source.path.clone()).collect();
     let environment = program::environment(&book, &tree.documents);
-    let program = program::Tree::new(files, paths, book).with_environment(environment);
+    let packages = program::packages(&book.reach, &tree.documents);
+    let program = program::Tree::new(files, paths, book).with_environment(environment).with_packages(packages);
     let flattener = Flattener::new(&program);
     let world = World {
         tree: &program,

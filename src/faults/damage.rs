@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::effects::{effect, refreshes_credential};
+use super::credential::refreshes_credential;
+use super::effects::effect;
 use super::rows::{RowRead, RowWrite, compares};
 use super::view::View;
 use crate::facts::Value;

@@ -1,7 +1,8 @@
 //! Debounces: flags and times that keep work apart for a while and do not see to it that it is done once. What they gate is done
 //! again as soon as the time is over, by design.
 
-use super::effects::{effect, refreshes_credential};
+use super::credential::refreshes_credential;
+use super::effects::effect;
 use super::tests_of_state::{StateTest, tests_in};
 use super::view::View;
 use crate::facts::Value;

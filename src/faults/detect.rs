@@ -58,6 +58,7 @@ pub fn detect(
     let mut compared = version::Compared::new();
     let mut cleared: HashSet<(Spot, Spot)> = HashSet::new();
     let reach = Reach::new(
+        world.tree,
         roles,
         seen.into_iter().map(|(function, links, mut judged)| {
             sightings.sound(function, &mut judged);

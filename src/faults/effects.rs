@@ -7,7 +7,7 @@ use super::own_row::own_row;
 use super::reason::{Reason, Why};
 use super::view::View;
 use crate::facts::{Act, FnRef, Value};
-use crate::program::{ColumnKind, FlatEvent, Key, Op, What};
+use crate::program::{ColumnKind, FlatEvent, Key, Meant, Op, What};
 use crate::rules::{CommandKind, Meaning, Scope, ScriptKind};
 use crate::syntax::CallForm;
 
@@ -94,7 +94,7 @@ pub fn idempotent(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
                 .iter()
                 .any(|verb| name.starts_with(verb))
         }
-        What::Meant(meant) => meant.flag("idempotency"),
+        What::Meant(meant) => keyed_by_the_work(view, meant),
         What::Nothing => false,
     };
     so.then(|| Reason::of(view, Why::Idempotent, event))
@@ -135,10 +135,15 @@ pub fn in_itself(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
             _ => return None,
         },
         What::Kv(kv) if matches!(kv.op, CommandKind::Increment | CommandKind::Add) => Why::Atomic,
-        What::Meant(meant) if meant.flag("idempotency") => Why::IdempotencyKey,
+        What::Meant(meant) if keyed_by_the_work(view, meant) => Why::IdempotencyKey,
         _ => return None,
     };
     Some(Reason::of(view, why, event))
+}
+
+/// Whether the other side is given a key that tells one piece of work from another. One that is new each time tells nothing.
+fn keyed_by_the_work(view: &View<'_>, meant: &Meant) -> bool {
+    meant.flag("idempotency") && meant.part("idempotency").is_none_or(|key| !fresh(view, key))
 }
 
 /// Whether it writes values that were worked out from a read.
@@ -264,50 +269,4 @@ pub fn row_locked(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reas
         let on_the_way = earlier.guards.iter().all(|guard| event.guards.contains(guard));
         on_the_way.then(|| Reason::of(view, why, earlier))
     })
-}
-
-/// Whether an effect refreshes a credential, which may end the one before.
-pub fn refreshes_credential(view: &View<'_>, event: &FlatEvent) -> bool {
-    match &event.what {
-        What::Meant(meant) if meant.is == Meaning::Refresh => true,
-        What::Meant(meant) if meant.is == Meaning::Effect => grants(view, event),
-        What::Presumed(presumed) => {
-            grants(view, event) || view.world.tree.book.verbs.refreshes_credentials(&presumed.name, presumed.owner.as_deref())
-        }
-        _ => false,
-    }
-}
-
-/// Whether a call's arguments, or those of the builder's steps before it, ask for the OAuth 2.0 refresh grant (RFC 6749,
-/// section 6).
-fn grants(view: &View<'_>, event: &FlatEvent) -> bool {
-    let says = |value: &Value| {
-        value.any(&|part| match part {
-            Value::Text(text) => {
-                let text = text.to_lowercase();
-                text == "refresh_token" || text.contains("grant_type=refresh_token")
-            }
-            Value::Member(_, name) => matches!(&*name.to_lowercase(), "refresh_token" | "refreshtoken"),
-            Value::Object(_, entries) => {
-                entries.iter().any(|(key, _)| matches!(&*key.to_lowercase(), "refresh_token" | "refreshtoken"))
-            }
-            _ => false,
-        })
-    };
-    let mut at = event;
-    for _ in 0..16 {
-        let step = at.meant(Meaning::Build).is_some() || matches!(at.what, What::Nothing) && !at.inlined;
-        let Some((callee, args)) = at.call().filter(|_| step || at.at == event.at) else { return false };
-        if args.iter().any(|(_, value)| says(value) || says(&view.world.tree.settled(value))) {
-            return true;
-        }
-        at = match callee {
-            Value::Member(of, _) => match &**of {
-                Value::Flat(index) => view.event(*index),
-                _ => return false,
-            },
-            _ => return false,
-        };
-    }
-    false
 }

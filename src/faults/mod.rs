@@ -6,6 +6,7 @@ mod candidate;
 mod claim;
 mod configured;
 mod copies;
+mod credential;
 mod damage;
 mod data;
 mod debounce;

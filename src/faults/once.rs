@@ -6,7 +6,7 @@ use super::candidate::Candidate;
 use super::damage::of_alike;
 use super::data::{candidate, refused_and_caught, table};
 use super::effects::{decided_apart, fresh, row_locked};
-use super::rows::{RowRead, RowWrite, same_table, says_exists};
+use super::rows::{RowRead, RowWrite, owner, same_table, says_exists};
 use super::subject::Judged;
 use super::view::View;
 use super::{Confidence, Role};
@@ -148,7 +148,11 @@ fn backed<'v>(view: &View<'v>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Back
         .filter(|column| matches!(column.kind, ColumnKind::Equal | ColumnKind::Constant))
         .map(|column| column.name.as_str())
         .collect();
-    let lost = |column: &&Column| fresh(view, &column.value) || column.value == Value::Null;
+    // What is looked for under the very value it is added with is no new one.
+    let sought = |column: &Column| {
+        read.statement.wheres.iter().any(|asked| alike(&asked.name, &column.name) && asked.value == column.value)
+    };
+    let lost = |column: &&Column| column.value == Value::Null || fresh(view, &column.value) && !sought(column);
     let (gone, given): (Vec<&Column>, Vec<&Column>) = write.statement.sets.iter().partition(lost);
     let gone: HashSet<&str> = gone.into_iter().map(|column| column.name.as_str()).collect();
     let known: Vec<&str> = given
@@ -158,6 +162,11 @@ fn backed<'v>(view: &View<'v>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Back
         .filter(|name| !gone.contains(name))
         .collect();
     let keys = view.world.schema.keys(table);
+    // Looked for and added through one relation: both name the row that they belong to.
+    let owner = owner(view, read.event).filter(|name| owner(view, write.event).as_ref() == Some(name));
+    let belongs = |column: &&str| owner.as_ref().is_some_and(|owner| owner.ends_with(column.trim_end_matches("id")));
+    let linked = keys.iter().flat_map(|key| key.columns.iter().map(String::as_str)).filter(belongs);
+    let known: Vec<&str> = known.into_iter().chain(linked).collect();
     let decides = |key: &&&Key| {
         covered(key, &known)
             && (asked.is_empty() || key.columns.iter().any(|column| asked.iter().any(|name| alike(column, name))))

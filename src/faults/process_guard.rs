@@ -4,8 +4,9 @@
 use std::collections::HashSet;
 
 use super::candidate::Candidate;
+use super::credential::refreshes_credential;
 use super::debounce::either_way;
-use super::effects::{Sureness, effect, harmless, reads, refreshes_credential};
+use super::effects::{Sureness, effect, harmless, reads};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::{StateChange, StateTest, base, changes, is_state, tests_guarding, tests_of};

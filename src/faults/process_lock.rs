@@ -1,7 +1,8 @@
 //! `process-lock`, `process-single-flight` and `lock-per-call`: a lock of one process is held around shared work.
 
 use super::candidate::Candidate;
-use super::effects::{Sureness, effect, harmless, reads, refreshes_credential};
+use super::credential::refreshes_credential;
+use super::effects::{Sureness, effect, harmless, reads};
 use super::reason::{Reason, Why};
 use super::regions::Region;
 use super::subject::{Judged, Kind, Subject};

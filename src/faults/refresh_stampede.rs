@@ -1,13 +1,15 @@
 //! `refresh-stampede`: every request that finds a credential expired refreshes it itself.
 
 use super::candidate::{Candidate, Only};
-use super::effects::{decided, effect, refreshes_credential};
+use super::credential::{falls_back, refreshes_credential};
+use super::effects::{decided, effect};
 use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::tests_guarding;
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::Value;
-use crate::rules::words;
+use crate::program::What;
+use crate::rules::{Severity, words};
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     for (index, event) in view.events() {
@@ -33,20 +35,23 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
             continue;
         };
         let what = view.describe(event);
-        let mut candidate = Candidate::new(
-            view,
-            "refresh-stampede",
-            event,
-            event,
-            format!("every request that finds the credential expired calls {what} itself: each refresh can end the one before"),
-        );
+        let keeps_old = falls_back(view, index);
+        let ends = match keeps_old {
+            true => {
+                "where a new refresh token comes back, each refresh can end the one before; else it is work done over and over"
+            }
+            false => "each refresh can end the one before",
+        };
+        let message = format!("every request that finds the credential expired calls {what} itself: {ends}");
+        let mut candidate = Candidate::new(view, "refresh-stampede", event, event, message);
+        candidate.severity = keeps_old.then_some(Severity::Advice);
         candidate.add(Role::Check, cond.at, "found expired here".to_owned());
         candidate.hop(Role::Effect, event, what);
         candidate.only = Some(Only::OutsideJobs);
         let mut subject = Subject::at(Kind::Guard, cond.at, event.hops.len()).named("expiry");
         subject.add_work(view, event);
         candidate.subject = Some(subject);
-        found.push(candidate.at_most(Confidence::Medium));
+        found.push(candidate.at_most(if keeps_old { Confidence::Low } else { Confidence::Medium }));
     }
 }
 
@@ -55,13 +60,19 @@ fn expired(view: &View<'_>, value: &Value) -> bool {
     let mut collect = |value: &Value| {
         value.walk(&mut |part| match part {
             Value::Member(_, name) | Value::Global(name) | Value::Module(_, name) => names.push(name.to_string()),
+            Value::Index(_, key) => names.extend(key.text()),
             _ => {}
         });
     };
     collect(value);
     for index in view.flat.depends(value) {
-        if let Some((callee, _)) = view.event(index).call() {
+        let event = view.event(index);
+        if let Some((callee, args)) = event.call() {
             collect(callee);
+            // `new Date(saved.expires_at)`: what is computed from the time it ends.
+            if matches!(event.what, What::Nothing) && !event.inlined {
+                args.iter().for_each(|(_, value)| collect(value));
+            }
         }
     }
     names.iter().flat_map(|name| words(name)).any(|word| word.starts_with("expir") || word == "ttl" || word == "stale")

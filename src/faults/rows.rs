@@ -6,7 +6,7 @@ use super::effects::{decided_apart, decided_elsewhere, unique_key};
 use super::tests_of_state::{changes, tests_guarding};
 use super::view::View;
 use crate::facts::{Act, Value};
-use crate::program::{Column, ColumnKind, FlatEvent, Op, Statement, What, column_key};
+use crate::program::{Column, ColumnKind, FlatEvent, Op, Statement, Ty, What, column_key};
 use crate::rules::{CommandKind, Meaning, Scope};
 use crate::syntax::{BinaryOp, Shape};
 
@@ -140,9 +140,7 @@ fn new_row(view: &View<'_>, entity: &Value) -> Option<Vec<Column>> {
         Value::Object(Some(_), _) => true,
         Value::Flat(index) => {
             let event = view.event(*index);
-            event.call().is_some_and(|(callee, _)| {
-                matches!(tree.ty(&view.flat.plain(callee), event.origin.0.file), crate::program::Ty::Class(_))
-            })
+            event.call().is_some_and(|(callee, _)| matches!(tree.ty(&view.flat.plain(callee), event.origin.0.file), Ty::Class(_)))
         }
         _ => false,
     };
@@ -228,6 +226,28 @@ fn parent(view: &View<'_>, event: &FlatEvent) -> Option<String> {
                 }
                 let name = view.world.tree.name_of(&view.flat.plain(of))?;
                 return (!view.world.tree.book.verbs.is_client(&name)).then_some(name);
+            }
+            _ => return None,
+        };
+    }
+    None
+}
+
+/// What the rows of a statement belong to, where it goes through a relation of something (`wishlist.lines`): the name of its
+/// class, else its own, lower case.
+pub fn owner(view: &View<'_>, event: &FlatEvent) -> Option<String> {
+    let tree = view.world.tree;
+    let mut at = receiver(event);
+    for _ in 0..32 {
+        at = match &at {
+            Value::Flat(index) => receiver(view.event(*index)),
+            Value::Member(of, _) if !matches!(**of, Value::Module(..) | Value::Global(_)) => {
+                let of = view.flat.plain(of);
+                let class = match tree.ty(&of, event.origin.0.file) {
+                    Ty::Instance(class) => tree.class(class).map(|class| class.name.clone()),
+                    _ => None,
+                };
+                return class.or_else(|| tree.name_of(&of)).map(|name| column_key(&name));
             }
             _ => return None,
         };

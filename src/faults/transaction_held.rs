@@ -1,7 +1,7 @@
 //! `transaction-held`: a transaction or a row lock stays open across a remote call or a wait.
 
 use super::candidate::Candidate;
-use super::effects::refreshes_credential;
+use super::credential::refreshes_credential;
 use super::transactions::{Transaction, commits, on_the_way, transactions};
 use super::view::View;
 use super::{Confidence, Role};

@@ -153,6 +153,8 @@ impl<'v> Work<'v> {
 fn judge(view: &View<'_>, start: Spot, work: Work<'_>, subject: Subject, found: &mut Judged) {
     let subject = subject.around(view, work.all.iter().copied());
     match work.open {
+        // A callback of which nothing is known, beside work that is decided.
+        Some((_, Sureness::Opaque)) if !work.reasons.is_empty() => found.sound(subject, work.reasons),
         Some((event, sureness)) => {
             let mut candidate = candidate(view, start, event, &view.describe(event), sureness);
             candidate.libraries.extend(work.scheduler);

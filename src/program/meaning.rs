@@ -251,9 +251,12 @@ impl Site<'_> {
         keys.iter().try_fold(value.clone(), |value, key| self.entry(&value, key).ok().flatten())
     }
 
-    /// The entry of an object, its own or one of an object spread into it; an error where it may stand in what cannot be followed.
+    /// The entry of an object, its own or one of an object spread into it, or for `*` the first of a list; an error where it may stand in what cannot be followed.
     fn entry(&self, value: &Value, key: &str) -> Result<Option<Value>, Unseen> {
         let settled = self.tree.settled(value);
+        if let (Value::List(items), "*") = (&settled, key) {
+            return Ok(items.first().cloned());
+        }
         let Value::Object(_, entries) = &settled else { return Ok(None) };
         if let Some(own) = settled.entry(key) {
             return Ok(Some(own.clone()));

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::flat::What;
+use super::packages::{idle_folders, within};
 use super::route::{Route, chained};
 use super::{Flat, Spot, Tree, Ty, decorator};
 use crate::facts::{Act, FnRef, Value};
@@ -26,6 +27,7 @@ pub struct Reach {
     roles: Vec<FileRole>,
     entries: HashMap<FnRef, Entry>,
     callers: HashMap<FnRef, Vec<(FnRef, Spot)>>,
+    commands: HashSet<u32>,
 }
 
 /// What one function says of reach: what it registers and what it calls.
@@ -87,8 +89,8 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
 
 impl Reach {
     /// The reach of a whole tree, from its files' [`roles`] and what its functions say.
-    pub fn new(roles: Vec<FileRole>, links: impl IntoIterator<Item = (FnRef, Links)>) -> Reach {
-        let mut reach = Reach { roles, entries: HashMap::new(), callers: HashMap::new() };
+    pub fn new(tree: &Tree, roles: Vec<FileRole>, links: impl IntoIterator<Item = (FnRef, Links)>) -> Reach {
+        let mut reach = Reach { roles, entries: HashMap::new(), callers: HashMap::new(), commands: HashSet::new() };
         for (function, links) in links {
             for (handler, entry) in links.entries {
                 // Decorators and tables of routes may each say a part.
@@ -101,7 +103,36 @@ impl Reach {
                 reach.callers.entry(target).or_default().push((function, at));
             }
         }
+        reach.commands = reach.led_by_commands(tree);
         reach
+    }
+
+    /// Files of the service that only command-line code calls and imports.
+    fn led_by_commands(&self, tree: &Tree) -> HashSet<u32> {
+        let mut called: HashSet<u32> = HashSet::new();
+        let mut served: HashSet<u32> = HashSet::new();
+        for (target, callers) in &self.callers {
+            for (caller, _) in callers.iter().filter(|(caller, _)| caller.file != target.file) {
+                let command = self.role(caller.file) == FileRole::Cli;
+                if command {
+                    called.insert(target.file)
+                } else {
+                    served.insert(target.file)
+                };
+            }
+        }
+        called.retain(|file| self.role(*file) == FileRole::Service && !served.contains(file));
+        if called.is_empty() {
+            return called;
+        }
+        for facts in tree.files.iter().filter(|facts| self.role(facts.file) != FileRole::Cli) {
+            for import in &facts.unit.imports {
+                if let Some(file) = tree.imported_file(facts.file, &import.module) {
+                    called.remove(&file);
+                }
+            }
+        }
+        called
     }
 
     /// What kind of code a file is.
@@ -161,7 +192,7 @@ impl Reach {
         }
         match self.way_in(function) {
             Some((entry, _)) => !matches!(entry.kind.as_str(), "cli" | "test"),
-            None => true,
+            None => !self.commands.contains(&function.file),
         }
     }
 }
@@ -174,6 +205,12 @@ pub fn roles(tree: &Tree) -> Vec<FileRole> {
         .zip(&tree.paths)
         .map(|(facts, path)| tree.book.reach.role(path, facts.unit.imports.iter().map(|import| import.module.as_str())))
         .collect();
+    let idle = idle_folders(tree);
+    for (role, path) in roles.iter_mut().zip(&tree.paths) {
+        if *role == FileRole::Service && idle.iter().any(|folder| within(path, folder)) {
+            *role = FileRole::Cli;
+        }
+    }
     if !roles.contains(&FileRole::Browser) {
         return roles;
     }

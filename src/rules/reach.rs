@@ -32,6 +32,8 @@ pub struct ReachRules {
     test_modules: Vec<String>,
     /// Words in a setting that say which copy does a job.
     pub role_words: Vec<String>,
+    /// Words in a package's name that say it is for developing or showing the others.
+    pub dev_words: Vec<String>,
     /// Words in a setting or argument that say whether a copy changes the schema.
     pub setting_words: Vec<String>,
     /// Names by which handlers call the request.

@@ -305,7 +305,7 @@ impl<'f, 't> Writer<'f, 't> {
         let file = self.events[index as usize].origin.0.file;
         let what = bind(&Look { tree: self.tree, events: &self.events }, &Site { callee: &callee, args: &args, file, awaited });
         let tells = matches!(what, What::Nothing | What::Presumed(_))
-            && matches!(&callee, Value::Member(of, _) if self.tree.name_of(of).is_some_and(|name| self.tree.book.verbs.only_tells(&name)));
+            && matches!(&callee, Value::Member(of, _) if self.tree.name_of(&plain(&self.events, of)).is_some_and(|name| self.tree.book.verbs.only_tells(&name)));
         if tells {
             return;
         }

@@ -1,11 +1,12 @@
 //! What calls give: instances, what packs say, and what functions of the tree return.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::settled::owner_file;
 use super::{DEEPEST, Tree};
 use crate::facts::{Act, FnRef, Value};
-use crate::program::Ty;
+use crate::program::{ClassRef, Ty};
 use crate::rules::{Meaning, Pick, Selector, TypeKind};
 use crate::syntax::ExitKind;
 
@@ -37,10 +38,52 @@ impl Tree {
         found
     }
 
+    /// The one class of the tree that a registry is asked for by texts: `("shop.importers", "Importer")`, `("shop.importers.Importer")`.
+    fn named_in_texts(&self, args: &[(Option<Arc<str>>, Value)]) -> Option<ClassRef> {
+        let text = |at: usize| match args.get(at) {
+            Some((None, Value::Text(text))) => Some(&**text),
+            _ => None,
+        };
+        let (module, name) = match args.len() {
+            1 => text(0)?.rsplit_once('.')?,
+            2 => (text(0)?, text(1)?),
+            _ => return None,
+        };
+        if !name.starts_with(char::is_uppercase) || !module.contains('.') {
+            return None;
+        }
+        let all = || {
+            self.files.iter().flat_map(|facts| {
+                let named = |(index, class): (usize, &crate::syntax::Class)| {
+                    (class.name.clone(), ClassRef { file: facts.file, class: index as u32 })
+                };
+                facts.unit.classes.iter().enumerate().map(named)
+            })
+        };
+        let classes = self.classes.get_or_init(|| {
+            let mut classes: HashMap<String, Vec<ClassRef>> = HashMap::new();
+            all().for_each(|(name, class)| classes.entry(name).or_default().push(class));
+            classes
+        });
+        let file = format!("/{}", module.replace('.', "/"));
+        let stands_in = |class: &&ClassRef| {
+            let path =
+                self.paths.get(class.file as usize).and_then(|path| path.rsplit_once('.')).map(|(stem, _)| format!("/{stem}"));
+            path.is_some_and(|path| path.ends_with(&file))
+        };
+        let mut found = classes.get(name)?.iter().filter(stands_in);
+        found.next().copied().filter(|_| found.next().is_none())
+    }
+
     /// What a call gives.
     pub fn called(&self, callee: &Value, args: &[(Option<Arc<str>>, Value)], file: u32, depth: u32) -> Ty {
         let what = self.ty_at(callee, file, depth + 1);
         let packs = self.packs(file);
+        if matches!(what, Ty::Function(_) | Ty::Unknown)
+            && let Some(class) = self.named_in_texts(args)
+        {
+            return Ty::Class(class);
+        }
         match &what {
             Ty::Class(class) => Ty::Instance(*class),
             Ty::Function(function) => self.returned(*function, depth + 1),

@@ -11,6 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::memo::{Memo, Names};
 use super::modules::Modules;
+use super::packages::Package;
 use super::settings::{Environment, Setting, setting};
 use super::{ClassRef, Ty};
 use crate::facts::{Act, FileFacts, FnFacts, FnRef, Value};
@@ -35,6 +36,9 @@ pub struct Tree {
     results: Memo<(FnRef, u32), Ty>,
     /// The environment that files of the tree set up.
     pub environment: Environment,
+    /// Packages that may serve nobody, by their descriptions.
+    pub packages: Vec<Package>,
+    classes: OnceLock<HashMap<String, Vec<ClassRef>>>,
     settings: Memo<(Arc<str>, Arc<str>), Setting>,
     names: Names<u32, Ty>,
     found: Names<u32, Option<Ty>>,
@@ -55,6 +59,8 @@ impl Tree {
             implementors: HashMap::new(),
             results: Memo::new(),
             environment: Environment::new(),
+            packages: vec![],
+            classes: OnceLock::new(),
             settings: Memo::new(),
             names: Names::new(),
             found: Names::new(),
@@ -88,6 +94,11 @@ impl Tree {
     /// The same tree with the environment that its files set up.
     pub fn with_environment(self, environment: Environment) -> Tree {
         Tree { environment, ..self }
+    }
+
+    /// The same tree with what its documents say of its packages.
+    pub fn with_packages(self, packages: Vec<Package>) -> Tree {
+        Tree { packages, ..self }
     }
 
     /// How far the store of a framework's setting reaches; `part` is the part of it that is asked for.

@@ -37,7 +37,7 @@ impl Lower {
         match ty {
             TSType::TSTypeReference(reference) => {
                 let args = self.args_within(reference.type_arguments.as_deref(), depth);
-                Some(TypeRef { name: type_name(&reference.type_name), args })
+                Some(seen_through(TypeRef { name: type_name(&reference.type_name), args }))
             }
             TSType::TSImportType(import) => {
                 let module = self.import_here(&import.source.value, span(import.span));
@@ -48,7 +48,11 @@ impl Lower {
                 Some(TypeRef { name, args: self.args_within(import.type_arguments.as_deref(), depth) })
             }
             TSType::TSUnionType(union) => union.types.iter().find_map(|ty| self.type_within(ty, depth)),
-            TSType::TSIntersectionType(both) => both.types.iter().find_map(|ty| self.type_within(ty, depth)),
+            TSType::TSIntersectionType(both) => {
+                let parts: Vec<TypeRef> = both.types.iter().filter_map(|ty| self.type_within(ty, depth)).collect();
+                let named = parts.iter().position(|part| part.name != "object").unwrap_or_default();
+                parts.into_iter().nth(named)
+            }
             TSType::TSParenthesizedType(inner) => self.type_within(&inner.type_annotation, depth),
             TSType::TSTypeOperatorType(operator) => self.type_within(&operator.type_annotation, depth),
             TSType::JSDocNullableType(inner) => self.type_within(&inner.type_annotation, depth),
@@ -82,6 +86,22 @@ impl Lower {
             TSTupleElement::TSNamedTupleMember(inner) if depth < DEEPEST => self.tuple_element(&inner.element_type, depth + 1),
             other => self.type_within(other.as_ts_type()?, depth),
         }
+    }
+}
+
+/// The type that one of the language's own utility types is made of: its members are the same, some of them, or none.
+fn seen_through(ty: TypeRef) -> TypeRef {
+    match (ty.name.as_str(), ty.args.first()) {
+        (
+            "Pick" | "Omit" | "Partial" | "Required" | "Readonly" | "NonNullable" | "Extract" | "Exclude" | "NoInfer"
+            | "InstanceType",
+            Some(of),
+        ) if !of.name.is_empty() => of.clone(),
+        ("Awaited", Some(of)) => match (of.name.as_str(), of.args.first()) {
+            ("Promise" | "PromiseLike", Some(inner)) => inner.clone(),
+            _ => of.clone(),
+        },
+        _ => ty,
     }
 }
 

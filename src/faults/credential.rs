@@ -1,0 +1,143 @@
+//! Which work refreshes a credential, and whether the refresh may end the credential before.
+
+use super::view::View;
+use crate::facts::{Act, Value};
+use crate::program::{FlatEvent, What};
+use crate::rules::Meaning;
+
+/// How far a request's body is followed through what only computes it.
+const DEEPEST: u32 = 8;
+
+/// Whether an effect refreshes a credential, which may end the one before. What a call is handed says so only where it asks
+/// another service: to keep a refresh token is no refresh.
+pub fn refreshes_credential(view: &View<'_>, event: &FlatEvent) -> bool {
+    match &event.what {
+        What::Meant(meant) if meant.is == Meaning::Refresh => true,
+        What::Meant(meant) if meant.is == Meaning::Effect => {
+            meant.text("kind").is_none_or(|kind| &*kind == "http") && grants(view, event, &carries_token)
+        }
+        What::Presumed(presumed) => {
+            let verbs = &view.world.tree.book.verbs;
+            let keeps = verbs.changes_rows(&presumed.name);
+            !keeps && (grants(view, event, &says_grant) || verbs.refreshes_credentials(&presumed.name, presumed.owner.as_deref()))
+        }
+        _ => false,
+    }
+}
+
+/// Whether what comes back may lack a new refresh token, for which the old one is then kept: then no refresh need end another.
+pub fn falls_back(view: &View<'_>, refresh: u32) -> bool {
+    let from_refresh = |value: &Value| view.flat.depends(value).contains(&refresh);
+    let fresh = |value: &Value| names_token(value) && from_refresh(value);
+    let old = |value: &Value| names_token(value) && !from_refresh(value);
+    let chosen = |value: &Value| {
+        value.any(&|part| match part {
+            Value::Any(options) => {
+                let asked = |option: &Value| match option {
+                    Value::Flat(index) => asks_for_token(view, *index) && from_refresh(option),
+                    other => fresh(other),
+                };
+                options.iter().any(asked) && options.iter().any(old)
+            }
+            _ => false,
+        })
+    };
+    view.events().any(|(index, event)| match &event.act {
+        Act::Call { callee, args, .. } => {
+            let defaulted = || {
+                let asks = fresh(callee) || asks_for_token(view, index) && from_refresh(callee);
+                asks && args.last().is_some_and(|(_, last)| old(last))
+            };
+            args.iter().any(|(_, value)| chosen(value)) || defaulted()
+        }
+        Act::Write { value, .. } | Act::Exit { value, .. } => chosen(value),
+        _ => false,
+    })
+}
+
+/// Whether a call asks for an entry of that name: `answer.get("refresh_token")`.
+fn asks_for_token(view: &View<'_>, index: u32) -> bool {
+    view.event(index)
+        .call()
+        .is_some_and(|(_, args)| args.iter().any(|(_, value)| value.text().is_some_and(|text| is_token(&text))))
+}
+
+fn is_token(name: &str) -> bool {
+    matches!(&*name.to_lowercase(), "refresh_token" | "refreshtoken")
+}
+
+/// Whether a value is, or is taken from, a member of that name.
+fn names_token(value: &Value) -> bool {
+    value.any(&|part| match part {
+        Value::Member(_, name) => is_token(name),
+        Value::Index(_, key) => key.text().is_some_and(|text| is_token(&text)),
+        _ => false,
+    })
+}
+
+/// Whether a value asks for the OAuth 2.0 refresh grant by its name (RFC 6749, section 6).
+fn says_grant(value: &Value) -> bool {
+    value.any(&|part| match part {
+        Value::Text(text) => {
+            let text = text.to_lowercase();
+            text == "refresh_token" || text.contains("grant_type=refresh_token")
+        }
+        _ => false,
+    })
+}
+
+/// Whether a value asks for that grant or carries a refresh token.
+fn carries_token(value: &Value) -> bool {
+    says_grant(value)
+        || value.any(&|part| match part {
+            Value::Member(_, name) => is_token(name),
+            Value::Object(_, entries) => entries.iter().any(|(key, _)| is_token(key)),
+            _ => false,
+        })
+}
+
+/// Whether a call's arguments, what they are computed from, or those of the builder's steps before it, say it.
+fn grants(view: &View<'_>, event: &FlatEvent, says: &dyn Fn(&Value) -> bool) -> bool {
+    let mut at = event;
+    for _ in 0..16 {
+        let step = at.meant(Meaning::Build).is_some() || matches!(at.what, What::Nothing) && !at.inlined;
+        let Some((callee, args)) = at.call().filter(|_| step || at.at == event.at) else { return false };
+        if args.iter().any(|(_, value)| composed(view, value, says, 0)) {
+            return true;
+        }
+        at = match callee {
+            Value::Member(of, _) => match &**of {
+                Value::Flat(index) => view.event(*index),
+                _ => return false,
+            },
+            _ => return false,
+        };
+    }
+    false
+}
+
+/// Whether a value says it, or what it is composed of by calls that only compute.
+fn composed(view: &View<'_>, value: &Value, says: &dyn Fn(&Value) -> bool, depth: u32) -> bool {
+    if says(value) || says(&view.world.tree.settled(value)) {
+        return true;
+    }
+    let mut parts = vec![];
+    value.walk(&mut |part| {
+        if let Value::Flat(index) = part {
+            parts.push(*index);
+        }
+    });
+    depth < DEEPEST && parts.into_iter().any(|index| {
+        let event = view.event(index);
+        let computes = matches!(&event.what, What::Nothing) && !event.inlined
+            || matches!(&event.what, What::Meant(meant) if matches!(meant.is, Meaning::Pass | Meaning::Pure | Meaning::Calls));
+        computes
+            && event.call().is_some_and(|(callee, args)| {
+                let receiver = match callee {
+                    Value::Member(of, _) => composed(view, of, says, depth + 1),
+                    _ => false,
+                };
+                receiver || args.iter().any(|(_, arg)| composed(view, arg, says, depth + 1))
+            })
+    })
+}
