@@ -126,8 +126,8 @@ pub(super) fn table(write: &RowWrite<'_>, read: &RowRead<'_>) -> String {
 
 fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
     let presumed = read.presumed() || write.presumed;
-    let related = || same_table(read, write, view) || presumed && !of_other_rows(read, write);
-    if !matches!(write.statement.op, Op::Update | Op::Upsert) || !related() || write.statement.conditional() {
+    let related = same_table(read, write, view) || presumed;
+    if !matches!(write.statement.op, Op::Update | Op::Upsert) || !related || write.statement.conditional() {
         return None;
     }
     let changed =
@@ -146,13 +146,6 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
         found.add(Role::State, at, "changed in memory here".to_owned());
     }
     Some(found)
-}
-
-/// Whether what a read's name says is another thing than the rows that are written, and than any column of theirs.
-fn of_other_rows(read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
-    let (Some(read), Some(table)) = (&read.statement.table, &write.statement.table) else { return false };
-    let alike = |name: &str| name.contains(read.as_str()) || read.contains(name);
-    !alike(table) && !write.statement.sets.iter().any(|column| alike(&column.name))
 }
 
 /// Where between a read and a write a member of this name is computed anew, at most three places.
