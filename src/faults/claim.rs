@@ -139,9 +139,11 @@ fn says_only_that(view: &View<'_>, value: &Value) -> bool {
         matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Unknown)
             || names_a_constant(value)
     };
-    let clock = |index: &u32| {
-        let event = view.event(*index);
-        matches!(&event.what, What::Meant(meant) if matches!(meant.is, Meaning::Clock | Meaning::Time | Meaning::Pass | Meaning::Fresh))
+    let clock = |index: &u32| match &view.event(*index).what {
+        What::Meant(meant) => matches!(meant.is, Meaning::Clock | Meaning::Time | Meaning::Pass | Meaning::Fresh),
+        // Made of nothing, by the language itself.
+        What::Nothing => matches!(view.event(*index).call(), Some((Value::Global(_), args)) if args.is_empty()),
+        _ => false,
     };
     let from = view.flat.depends(value);
     plain(value) || !from.is_empty() && from.iter().all(clock)
@@ -151,6 +153,12 @@ fn says_only_that(view: &View<'_>, value: &Value) -> bool {
 fn refuses(view: &View<'_>, read: &RowRead<'_>, event: &FlatEvent) -> bool {
     match &event.act {
         Act::Exit { kind: ExitKind::Throw, .. } => true,
+        // Nothing is an answer only where others get something.
+        Act::Exit { kind: ExitKind::Return, value: Value::Null } => {
+            // Of a callee only the exits that answer are shown.
+            let gives = |(value, _): &(Value, Vec<Guard>)| !matches!(value, Value::Null | Value::Unknown);
+            !event.hops.is_empty() || view.flat.returns.iter().any(gives)
+        }
         Act::Exit { kind: ExitKind::Return, value } => {
             *value != Value::Unknown && !view.flat.part_of(value).contains(&read.index)
         }

@@ -375,7 +375,8 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
                 && same_key(view, &other.kv.key, &set.kv.key)
         });
         let Some(read) = read else { continue };
-        let freed = commands.iter().any(|other| other.kv.op == CommandKind::Delete && same_key(view, &other.kv.key, &set.kv.key));
+        let frees = |kv: &Kv| kv.op == CommandKind::Delete || kv.script == Some(ScriptKind::ReleaseIfOwner);
+        let freed = commands.iter().any(|other| frees(other.kv) && same_key(view, &other.kv.key, &set.kv.key));
         // A constant marks; anything else is a lock only where it is named or freed like one.
         let leads_to_work = || {
             view.events().any(|(index, event)| {
@@ -401,7 +402,7 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
         candidate.hop(Role::Check, read.event, "looked at here");
         candidate.hop(Role::Acquire, set.event, "set here");
         candidate.subject = Some(subject(view, set, None));
-        let brief = !freed && ends_soon(view, set.event, set.kv);
+        let brief = marks && !freed && ends_soon(view, set.event, set.kv);
         candidate.eased = if brief { cost(view, read.index) } else { None };
         // A mark that nobody frees is a lock by its use only.
         let clear = if freed { Confidence::High } else { Confidence::Medium };

@@ -9,7 +9,7 @@ use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::Value;
-use crate::program::{Flat, FlatEvent, Flattener, Meant, Spot, What, decorator, functions_in};
+use crate::program::{ColumnKind, Flat, FlatEvent, Flattener, Meant, Op, Spot, What, decorator, functions_in};
 use crate::rules::{CommandKind, Meaning, words};
 
 pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Judged) {
@@ -140,7 +140,7 @@ impl<'v> Work<'v> {
             work.all.push(event);
             if let Some(reason) = harmless(view, index, event) {
                 work.reasons.push(reason);
-            } else if refreshes(view, event) {
+            } else if refreshes(view, event) || writes_the_same(event) {
                 work.reasons.push(Reason::of(view, Why::Idempotent, event));
             } else if work.open.is_none_or(|(_, known)| sureness > known) {
                 work.open = Some((event, sureness));
@@ -148,6 +148,15 @@ impl<'v> Work<'v> {
         }
         work
     }
+}
+
+/// Whether a statement writes constants only: a reset is one however often it is made.
+fn writes_the_same(event: &FlatEvent) -> bool {
+    event.statement().is_some_and(|statement| {
+        statement.op == Op::Update
+            && !statement.sets.is_empty()
+            && statement.sets.iter().all(|column| column.kind == ColumnKind::Constant)
+    })
 }
 
 fn judge(view: &View<'_>, start: Spot, work: Work<'_>, subject: Subject, found: &mut Judged) {
