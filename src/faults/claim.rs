@@ -86,7 +86,7 @@ fn same_row(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
     if let Some(entity) = &statement.entity {
         return !write.saves || read.statement.entity.as_ref() == Some(entity) || view.flat.depends(entity).contains(&read.index);
     }
-    // A condition with a value that is known, and neither the row's own nor what the read asked for, is another row's.
+    // The read asked for rows other than the one of this value (`id <> $1`).
     let other = |column: &&Column| {
         let equal = matches!(column.kind, ColumnKind::Equal | ColumnKind::Constant) && column.value != Value::Unknown;
         let mut asked = read.statement.wheres.iter().filter(|asked| asked.name == column.name);
