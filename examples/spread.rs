@@ -73,12 +73,12 @@ fn compare(handler: &Handler, volleys: usize, requests: usize) -> anyhow::Result
     Ok(())
 }
 
-/// A hyper server on a thread of its own that notes when each request reaches its handler.
+/// A hyper server of one thread that notes when each request reaches its handler.
 fn serve(handler: Handler) -> anyhow::Result<SocketAddr> {
     let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     std::thread::spawn(move || {
         runtime.block_on(async move {
             let listener = tokio::net::TcpListener::from_std(listener)?;

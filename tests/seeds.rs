@@ -151,7 +151,7 @@ fn judge_hammer(service: &Service, board: &Board) -> Result<(), Failed> {
     let mut said: BTreeMap<String, usize> = BTreeMap::new();
     let mut reasons = Vec::new();
     for run in 1..=runs {
-        match hammer(service, service.seed().rounds) {
+        match hammer(service, service.seed().rounds, &[]) {
             Ok((judgement, report)) => {
                 let why = strings(&report["why"]).join("\n");
                 *said.entry(judgement.in_short(service.seed())).or_default() += 1;
@@ -182,7 +182,8 @@ fn judge_volleys(service: &Service, least: usize, board: &Board) -> Result<(), F
     let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
     let mut volleys: BTreeMap<&str, usize> = BTreeMap::new();
     while volleys.values().sum::<usize>() < least {
-        let (judgement, report) = hammer(service, rounds).map_err(|error| format!("{error:#}"))?;
+        // The services have one database and no replica of it: nothing has to settle between requests.
+        let (judgement, report) = hammer(service, rounds, &["--settle", "10ms"]).map_err(|error| format!("{error:#}"))?;
         *verdicts.entry(judgement.verdict.clone()).or_default() += 1;
         let fired = report["experiments"].as_array().into_iter().flatten();
         let fired: Vec<_> = fired.filter(|one| one["name"] == "c3" || one["name"] == "c4").collect();
@@ -263,7 +264,7 @@ impl std::fmt::Display for Judgement {
 }
 
 /// Starts three copies on a database of their own, fires, and reads the report.
-fn hammer(service: &Service, rounds: Option<u32>) -> Result<(Judgement, Value)> {
+fn hammer(service: &Service, rounds: Option<u32>, more: &[&str]) -> Result<(Judgement, Value)> {
     let seed = service.seed();
     let name = seed.requests.as_ref().with_context(|| format!("{} has no requests", seed.variant))?;
     let requests = service.manifest.requests.get(name).with_context(|| format!("there are no requests `{name}`"))?;
@@ -287,6 +288,7 @@ fn hammer(service: &Service, rounds: Option<u32>) -> Result<(Judgement, Value)> 
     if let Some(rounds) = rounds {
         command.args(["--rounds", &rounds.to_string()]);
     }
+    command.args(more);
     let (report, output) = report(&mut command)?;
     let verdict = report["verdict"].as_str().context("the report has no verdict")?.to_owned();
     let status = match verdict.as_str() {

@@ -22,12 +22,21 @@ use crate::hammer::template::{Entities, Values};
 use crate::hammer::volley::{Flight, Hit, Range, Shot, Times, fire, single};
 use crate::hammer::witness::{Calls, Witness};
 
+/// The indices of a volley's requests in the order in which they are let go. Request `i` goes to copy `i % copies`.
+///
+/// Every copy is given one first, so that all begin as one; then each the rest at a stretch: a copy that is given one at a time
+/// falls asleep between them, and each wake-up costs more than a request. `in_turns` where the release takes its time, in
+/// which no copy may be left behind.
+fn order_of_release(requests: usize, copies: usize, in_turns: bool) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..requests).collect();
+    if !in_turns {
+        order.sort_by_key(|index| ((index / copies).min(1), index % copies));
+    }
+    order
+}
+
 /// How much of a body is shown of an answer, in characters.
 const EXCERPT: usize = 80;
-
-/// How many requests to one copy are let go before the next copy's turn: a copy that is given one at a time falls asleep
-/// between them, and each wake-up costs more than a request.
-const TOGETHER: usize = 4;
 
 /// How many parts a release has once a service answered so fast that no overlap was seen.
 const CLOSER_LOOK: usize = 8;
@@ -130,14 +139,15 @@ impl<'a> Session<'a> {
     fn all_at_once(&mut self, order: Order) -> Result<Experiment, String> {
         let fresh = self.prepared()?;
         let copies = if order.cell == Cell::C3 { 1 } else { self.names.len() };
-        let mut order_of_release: Vec<usize> = (0..self.plan.requests).collect();
-        order_of_release.sort_by_key(|index| (index / copies / TOGETHER, index % copies));
-        let shots: Vec<Shot> = order_of_release.into_iter().map(|index| self.shot(index % copies, &fresh, index + 1)).collect();
+        let window = self.plan.window(order.round);
+        let in_turns = self.range.parts > 1 || !window.is_zero();
+        let shots = order_of_release(self.plan.requests, copies, in_turns);
+        let shots: Vec<Shot> = shots.into_iter().map(|index| self.shot(index % copies, &fresh, index + 1)).collect();
         let frozen = match (&self.fleet, self.plan.gate) {
             (Some(fleet), Gate::Freeze) => fleet.groups().into_iter().take(copies).collect(),
             _ => Vec::new(),
         };
-        let range = Range { frozen, window: self.plan.window(order.round), ..self.range.clone() };
+        let range = Range { frozen, window, ..self.range.clone() };
         let Flight { hits, overlap, spread, by } = fire(&range, &shots)?;
         let observations: Vec<Observation> = hits.into_iter().map(|hit| self.observe(hit)).collect();
         let mut experiment = self.experiment(order, &observations, Some(&fresh));
@@ -386,4 +396,16 @@ fn shorten(text: &str) -> String {
 
 fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
     texts.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::order_of_release;
+
+    #[test]
+    fn every_copy_is_given_one_request_and_then_the_rest_at_a_stretch() {
+        assert_eq!(order_of_release(8, 3, false), [0, 1, 2, 3, 6, 4, 7, 5]);
+        assert_eq!(order_of_release(4, 1, false), [0, 1, 2, 3]);
+        assert_eq!(order_of_release(8, 3, true), [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
 }
