@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use lockcheck::facts::{Act, FnRef, facts};
+use lockcheck::facts::{Act, FnRef, Value, facts};
 use lockcheck::files::{Language, Source, WalkOptions, read_tree};
 use lockcheck::program::{Column, Declaration, Flattener, Meant, Statement, Tree, What, decorator, meaning};
-use lockcheck::rules::{Pack, RuleSet, Rulebook};
+use lockcheck::rules::{Meaning, Pack, RuleSet, Rulebook};
 use lockcheck::syntax;
 
 /// Packs of languages' own libraries, which have no fixture of their own yet.
@@ -110,6 +110,12 @@ impl Fixture {
                 {
                     found.push((function, event.span.start, meant));
                 }
+            }
+            // Members that are asked, not called.
+            for cond in facts.conds.iter().filter(|cond| matches!(cond.value, Value::Member(..))) {
+                let asked = meaning(&self.tree, &cond.value, &[], function.file);
+                let asked = asked.filter(|meant| meant.is == Meaning::InTransaction);
+                found.extend(asked.map(|meant| (function, cond.span.start, meant)));
             }
             for (value, span) in &facts.decorators {
                 found.extend(decorator(&self.tree, value, function.file).map(|meant| (function, span.start, meant)));

@@ -1,11 +1,11 @@
-//! Rows that were added a moment ago on the same way: nobody else has their keys yet, so what is read and written by them is in
+//! Rows that were added or changed a moment ago on the same way: nobody else has their keys yet, so what is read and written by them is in
 //! nobody else's hands.
 
-use super::rows::RowRead;
+use super::rows::{RowRead, RowWrite};
 use super::transactions::on_the_way;
 use super::view::View;
 use crate::facts::{FnRef, Value};
-use crate::program::{ColumnKind, FlatEvent, Op, column_key, decorator};
+use crate::program::{Column, ColumnKind, FlatEvent, Op, column_key, decorator};
 use crate::rules::Meaning;
 
 /// Whether a read asks for rows of one that was just added.
@@ -31,6 +31,25 @@ fn added_before(view: &View<'_>, read: &RowRead<'_>, of: &Value, member: Option<
     })
 }
 
+/// Whether a read and a write are both of the row that a function is told was changed: in a transaction, that change holds the row.
+pub(super) fn of_the_changed(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
+    let names = |columns: &[Column], function: FnRef, row: Option<u32>| {
+        columns.iter().any(|column| {
+            let of = match &column.value {
+                Value::Member(of, member) if view.world.schema.is_implied(&column_key(member)) => &**of,
+                other => other,
+            };
+            match (of, row) {
+                (Value::Param(known, index), Some(row)) => *known == function && *index == row,
+                _ => false,
+            }
+        })
+    };
+    let function = read.event.origin.0;
+    runs_after_adding(view, function)
+        .is_some_and(|(row, _)| names(&read.statement.wheres, function, row) && names(&write.statement.sets, function, row))
+}
+
 /// Whether a value is the row, or its identity, that a function is handed which runs right after a row was added.
 fn handed_over(view: &View<'_>, event: &FlatEvent, of: &Value, member: Option<&str>) -> bool {
     let (function, place) = match of {
@@ -54,7 +73,7 @@ fn handed_over(view: &View<'_>, event: &FlatEvent, of: &Value, member: Option<&s
 }
 
 /// Which parameter of such a function is the row, and which says that it was added.
-fn runs_after_adding(view: &View<'_>, function: FnRef) -> Option<(Option<u32>, Option<u32>)> {
+pub(super) fn runs_after_adding(view: &View<'_>, function: FnRef) -> Option<(Option<u32>, Option<u32>)> {
     let tree = view.world.tree;
     tree.facts(function)?.decorators.iter().find_map(|(value, _)| {
         let meant = decorator(tree, value, function.file)?;

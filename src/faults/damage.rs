@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use super::credential::refreshes_credential;
 use super::effects::effect;
-use super::rows::{RowRead, RowWrite, compares};
+use super::rows::{RowRead, RowWrite, compares, each_part, row_writes};
 use super::view::View;
+use super::wrong_row::kind_of;
 use crate::facts::Value;
-use crate::program::{Column, ColumnKind, FlatEvent, Op, Statement, What};
-use crate::rules::{CommandKind, Meaning, Severity};
+use crate::program::{Column, ColumnKind, FlatCond, FlatEvent, Op, Statement, What};
+use crate::rules::{CommandKind, Meaning, Severity, TypeKind};
 use crate::syntax::BinaryOp;
 
 /// Rows are counted and one more is added: a warning where the limit is a constant of the program. A limit that is read, as a room's
@@ -31,12 +32,14 @@ pub(super) fn of_limit(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>
     (write.statement.op == Op::Insert && by_a_constant).then_some(Severity::Warning)
 }
 
-/// A count goes up by a constant, and nothing compares it: a warning. One that is compared or goes down is of things there are.
+/// A count goes up by a constant, and nothing compares it: a warning. One that is compared or goes down is of things there are, unless
+/// time fills it again, as it does the tokens of a limit.
 pub(super) fn of_count(view: &View<'_>, read: &RowRead<'_>, column: &Column) -> Option<Severity> {
     let counts = matches!(&column.value, Value::Op(BinaryOp::Add, pair)
         if pair.iter().any(|side| matches!(side, Value::Number(step) if *step > 0.0)));
     let compared = || view.flat.conds.iter().any(|cond| compares(view, &cond.value, read.index));
-    (counts && !compared()).then_some(Severity::Warning)
+    let refilled = || view.flat.depends(&column.value).iter().any(|at| is_timed(view, *at));
+    (counts && !compared() || refilled()).then_some(Severity::Warning)
 }
 
 /// A row is added of which everything was looked for, so that two are alike and whoever looks for it takes either: a warning.
@@ -47,6 +50,70 @@ pub(super) fn of_alike(read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Sever
     // One that spreads what was asked for has several.
     let whole = sets.len() > 1 || sets.iter().any(|column| column.name.is_empty() && column.value != Value::Unknown);
     (read.statement.ordered && whole && sets.iter().all(alike)).then_some(Severity::Warning)
+}
+
+/// The very first row of a table is added (the first administrator, the settings): a warning, since that happens once in the life
+/// of an installation.
+pub(super) fn of_the_first(view: &View<'_>, read: &RowRead<'_>) -> Option<Severity> {
+    let plain = |value: &Value| {
+        !value.any(&|part| {
+            !matches!(part, Value::Text(_) | Value::Bool(_) | Value::Number(_) | Value::Null | Value::Object(..) | Value::List(_))
+        })
+    };
+    let mut at = read.event;
+    for _ in 0..32 {
+        let Some((callee, args)) = at.call() else { break };
+        // What is asked for may hide in an argument that cannot be seen.
+        let runs_on = |value: &Value| matches!(kind_of(view, at, value), Some(TypeKind::Connection | TypeKind::Pool));
+        if !args.iter().all(|(_, value)| plain(&view.world.tree.settled(value)) || runs_on(value)) {
+            return None;
+        }
+        match callee {
+            Value::Member(of, _) => match &**of {
+                Value::Flat(index) => at = view.event(*index),
+                _ => break,
+            },
+            _ => break,
+        }
+    }
+    (read.statement.wheres.is_empty() && read.statement.table.is_some() && read.event.hops.is_empty())
+        .then_some(Severity::Warning)
+}
+
+/// How a row is one of several over time, of which the last one's age decides whether another is added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Passing {
+    /// Too young: nothing is added.
+    Refuses,
+    /// Too young: it is changed instead, so that two at once leave two where one would do.
+    Gathers,
+}
+
+/// Whether the age of the last of several rows decides about one more.
+pub(super) fn among_several(
+    view: &View<'_>,
+    read: &RowRead<'_>,
+    write: &RowWrite<'_>,
+    cond: Option<&FlatCond>,
+) -> Option<Passing> {
+    let cond = cond.filter(|_| read.statement.ordered)?;
+    let timed = |side: &Value| view.flat.depends(side).iter().any(|at| is_timed(view, *at));
+    let mut by_age = false;
+    each_part(view, &cond.value, &mut |part| {
+        if let Value::Op(BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual, pair) = part {
+            by_age |= pair.iter().any(|side| view.flat.depends(side).contains(&read.index)) && pair.iter().any(timed);
+        }
+    });
+    let changed = row_writes(view).iter().any(|other| {
+        let entity = other.statement.entity.as_ref();
+        other.index != write.index && entity.is_some_and(|entity| view.flat.part_of(entity).contains(&read.index))
+    });
+    by_age.then_some(if changed { Passing::Gathers } else { Passing::Refuses })
+}
+
+/// Whether an event gives a time or a length of time.
+fn is_timed(view: &View<'_>, at: u32) -> bool {
+    matches!(&view.event(at).what, What::Meant(meant) if matches!(meant.is, Meaning::Time | Meaning::Clock))
 }
 
 /// A row that was found by its key is marked: a warning where both writers write the same and nothing that must happen once hangs

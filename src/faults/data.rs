@@ -6,9 +6,12 @@ use super::candidate::Candidate;
 use super::claim::claim;
 use super::damage::{of_count, of_limit};
 use super::debounce::ends_soon;
-use super::effects::{decided, row_locked};
+use super::effects::{decided, row_locked, under_a_shared_lock};
 use super::once::{check_then_insert, unbacked_calls};
-use super::rows::{RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, open_writes, row_reads, same_table};
+use super::rows::{
+    RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, found_or_added, open_writes, row_reads, row_writes,
+    same_table,
+};
 use super::subject::Judged;
 use super::view::View;
 use super::{Confidence, Role};
@@ -22,6 +25,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     unbacked_calls(view, found);
     let mut reads = row_reads(view);
     reads.retain(|read| !asks_for_its_own(view, read));
+    changes_of_what_was_there(view, found);
     if reads.is_empty() {
         return;
     }
@@ -118,10 +122,44 @@ pub(super) fn candidate(
 }
 
 pub(super) fn table(write: &RowWrite<'_>, read: &RowRead<'_>) -> String {
-    match write.statement.table.as_ref().or(read.statement.table.as_ref()) {
+    // A row that was read is of the table it was read from.
+    let own = write.statement.entity.as_ref().filter(|entity| read.gave(entity)).and(read.statement.table.as_ref());
+    match own.or(write.statement.table.as_ref()).or(read.statement.table.as_ref()) {
         Some(table) => format!("`{table}`"),
         None => "the row".to_owned(),
     }
+}
+
+/// `lost-update` where a row is found or, where there is none, added, and then changed where it was found: the adding tells a winner,
+/// and says nothing of those who come after.
+fn changes_of_what_was_there(view: &View<'_>, found: &mut Judged) {
+    let reads = found_or_added(view);
+    if reads.is_empty() {
+        return;
+    }
+    for write in row_writes(view) {
+        let of_it = |read: &&RowRead<'_>| {
+            let entity = write.statement.entity.as_ref();
+            read.index < write.index && entity.is_some_and(|entity| read.gave(entity)) && !was_added(view, read, &write)
+        };
+        let Some(read) = reads.iter().find(of_it) else { continue };
+        let held = view.regions.iter().any(|region| region.excludes() && region.holds(write.index, write.event));
+        if read.statement.row_lock || held || under_a_shared_lock(view, write.index, write.event).is_some() {
+            continue;
+        }
+        found.faults.extend(lost_update(view, read, &write));
+    }
+}
+
+/// Whether a write is on the way on which the row was new.
+fn was_added(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
+    let added =
+        |value: &Value| matches!(value, Value::Index(of, key) if **of == Value::Flat(read.index) && **key == Value::Number(1.0));
+    write
+        .event
+        .guards
+        .iter()
+        .any(|guard| guard.holds && view.flat.conds.get(guard.cond as usize).is_some_and(|cond| added(&cond.value)))
 }
 
 fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
@@ -132,8 +170,9 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
     }
     let changed =
         write.statement.sets.iter().filter(|column| column.kind == ColumnKind::Equal && computes_from(view, column, read.index));
-    // An identity is not counted up.
-    let mut changed = changed.filter(|column| column.name != "id");
+    // An identity is not counted up, and rows that belong to this one are written one by one.
+    let of = write.statement.table.as_deref().or(read.statement.table.as_deref());
+    let mut changed = changed.filter(|column| column.name != "id" && !view.world.schema.is_relation(of, &column.name));
     let column = changed.find(|column| !presumed || columns_of(view, &column.value, read.index).contains(&column.name))?;
     let message = format!(
         "`{}` of {} is read, changed in memory and written back: two requests at once read the same value, and one change is lost",

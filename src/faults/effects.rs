@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use super::once::unbacked;
-use super::own_row::own_row;
+use super::own_row::{own_row, own_share};
 use super::reason::{Reason, Why};
 use super::view::View;
-use crate::facts::{Act, FnRef, Value};
+use crate::facts::{Act, FnRef, Guard, Value};
 use crate::program::{ColumnKind, FlatEvent, Key, Meant, Op, What};
 use crate::rules::{CommandKind, Meaning, Scope, ScriptKind};
-use crate::syntax::CallForm;
+use crate::syntax::{CallForm, ExitKind};
 
 /// How surely an event is shared work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,7 +76,10 @@ pub fn reads(event: &FlatEvent) -> bool {
 /// Why an effect needs no decision of one process: something all copies see decides, doing it twice does no harm, or no other
 /// copy does the same.
 pub fn harmless(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
-    decided(view, index, event).or_else(|| idempotent(view, event)).or_else(|| own_row(view, event))
+    decided(view, index, event)
+        .or_else(|| idempotent(view, event))
+        .or_else(|| own_row(view, event))
+        .or_else(|| own_share(view, event))
 }
 
 /// Why doing it twice does no more than doing it once.
@@ -239,7 +242,8 @@ fn gives_rows(event: &FlatEvent) -> bool {
     })
 }
 
-fn under_a_shared_lock(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+/// The lock that all copies share which an event is under.
+pub(super) fn under_a_shared_lock(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
     let held = view.regions.iter().find(|region| region.scope == Scope::Cluster && region.holds(index, event));
     if let Some(held) = held {
         return Some(Reason::of(view, Why::SharedLock, view.event(held.acquire)));
@@ -270,7 +274,16 @@ pub fn row_locked(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reas
             Op::TransactionLock if !statement.tries => Why::AdvisoryLock,
             _ => return None,
         };
-        let on_the_way = earlier.guards.iter().all(|guard| event.guards.contains(guard));
+        let on_the_way = earlier.guards.iter().all(|guard| event.guards.contains(guard) || must_hold(view, earlier, *guard));
         on_the_way.then(|| Reason::of(view, why, earlier))
+    })
+}
+
+/// Whether a guard of an event holds for all that comes behind: on the other way an error leaves.
+fn must_hold(view: &View<'_>, earlier: &FlatEvent, guard: Guard) -> bool {
+    let other = Guard { cond: guard.cond, holds: !guard.holds };
+    view.events().any(|(_, exit)| {
+        let throws = matches!(&exit.act, Act::Exit { kind: ExitKind::Throw, .. }) && exit.caught.is_none();
+        throws && exit.guards.iter().all(|own| *own == other || earlier.guards.contains(own)) && exit.guards.contains(&other)
     })
 }

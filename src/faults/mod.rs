@@ -21,6 +21,7 @@ mod lease;
 mod limiter;
 mod lock_map;
 mod migration;
+mod negative;
 mod once;
 mod own_row;
 mod process_counter;

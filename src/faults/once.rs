@@ -2,16 +2,17 @@
 
 use std::collections::HashSet;
 
+use super::added::of_the_changed;
 use super::candidate::Candidate;
-use super::damage::of_alike;
+use super::damage::{Passing, among_several, of_alike, of_the_first};
 use super::data::{candidate, refused_and_caught, table};
 use super::effects::{decided_apart, fresh, row_locked};
 use super::rows::{RowRead, RowWrite, owner, same_table, says_exists};
 use super::subject::Judged;
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::Value;
-use crate::program::{Column, ColumnKind, FlatEvent, Key, Op, Statement};
+use crate::facts::{Guard, Value};
+use crate::program::{Column, ColumnKind, FlatCond, FlatEvent, Key, Op, Statement};
 use crate::rules::Severity;
 
 /// What a unique key says of a row that was looked for and then added.
@@ -31,7 +32,7 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     if write.statement.op != Op::Insert || !same_table(read, write, view) {
         return None;
     }
-    let guard = write.event.guards.iter().find(|guard| {
+    let guard = write.guards(view).find(|guard| {
         view.flat
             .conds
             .get(guard.cond as usize)
@@ -51,6 +52,11 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     if !declared && refused_and_caught(view, write) {
         return None;
     }
+    // Who saves the row, in a transaction, holds it until that ends.
+    let held_by_sender = of_the_changed(view, read, write);
+    if held_by_sender && view.world.request_transactions {
+        return None;
+    }
     let backed = backed(view, read, write);
     let refused = match &backed {
         Backed::Handled => return None,
@@ -68,14 +74,18 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
         ),
     };
     let mut found = candidate(view, "check-then-insert", read, write, message, "looked for here");
-    if let Some(cond) = view.flat.conds.get(guard.cond as usize) {
+    if let Some(cond) = cond_at(view, guard) {
         found.add(Role::Check, cond.at, "decided here".to_owned());
     }
     if refused {
         found.severity = Some(Severity::Advice);
         return Some(found.at_most(Confidence::Low));
     }
-    found.severity = of_alike(read, write);
+    let passing = among_several(view, read, write, cond_at(view, guard));
+    found.severity = of_alike(read, write).or(of_the_first(view, read)).or(passing.map(|_| Severity::Warning));
+    if held_by_sender || passing == Some(Passing::Gathers) {
+        return Some(found.at_most(Confidence::Low));
+    }
     // The model itself may give what the key needs beside.
     let in_part = matches!(backed, Backed::InPart(_));
     // Who takes the first there is may live with two.
@@ -83,9 +93,13 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     Some(found.at_most(if in_part { Confidence::Low } else { sureness(view, write.statement.table.as_deref()) }).at_most(several))
 }
 
+fn cond_at<'v>(view: &View<'v>, guard: &Guard) -> Option<&'v FlatCond> {
+    view.flat.conds.get(guard.cond as usize)
+}
+
 /// Whether the way to the insert also says that the row was found.
 fn found_on_the_way(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
-    write.event.guards.iter().any(|guard| {
+    write.guards(view).any(|guard| {
         let cond = view.flat.conds.get(guard.cond as usize);
         cond.and_then(|cond| says_exists(view, &cond.value, read.index)) == Some(guard.holds)
     })

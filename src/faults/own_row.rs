@@ -1,4 +1,5 @@
-//! Rows and keys of this copy alone: what is kept under its host's name or its process's number no other copy writes.
+//! Rows and keys of this copy alone: what is kept under its host's name or its process's number no other copy writes, and what is
+//! dealt out by number each copy does for its own share.
 
 use super::effects::reads;
 use super::reason::{Reason, Why};
@@ -6,6 +7,7 @@ use super::view::View;
 use crate::facts::{Act, Value};
 use crate::program::{FlatEvent, Look, Op, Statement, What, tells_copy};
 use crate::rules::Meaning;
+use crate::syntax::BinaryOp;
 
 /// Why no other copy does the same: the row or key is this copy's own, as a heartbeat's is.
 pub(super) fn own_row(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
@@ -56,4 +58,52 @@ fn handed<'v>(view: &View<'v>, event: &'v FlatEvent) -> Vec<&'v Value> {
 
 fn own(view: &View<'_>, value: &Value) -> bool {
     tells_copy(&Look { tree: view.world.tree, events: &view.flat.events }, view.world.instances, value)
+}
+
+/// Why no other copy does the same: rows are dealt out by number (`id % copies == number`), and this one is of this copy's share.
+pub(super) fn own_share(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
+    let dealt = event.guards.iter().any(|guard| {
+        let cond = view.flat.conds.get(guard.cond as usize);
+        cond.and_then(|cond| deals(view, &cond.value)) == Some(guard.holds)
+    });
+    dealt.then(|| Reason::of(view, Why::OwnShare, event))
+}
+
+/// Whether a condition holding means that something is of this copy's share; `None` where it deals nothing out.
+fn deals(view: &View<'_>, value: &Value) -> Option<bool> {
+    match value {
+        Value::Not(inner) => deals(view, inner).map(|own| !own),
+        Value::Op(op @ (BinaryOp::Equal | BinaryOp::NotEqual), pair) => {
+            let [left, right] = &**pair;
+            let share = |rest: &Value, number: &Value| is_rest(view, rest) && is_setting(view, number);
+            (share(left, right) || share(right, left)).then_some(*op == BinaryOp::Equal)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a value is what is left of something when it is divided by how many there are.
+fn is_rest(view: &View<'_>, value: &Value) -> bool {
+    match value {
+        Value::Op(BinaryOp::OtherArithmetic, pair) => {
+            let [of, by] = &**pair;
+            of != by
+                && !matches!(of, Value::Number(_) | Value::Text(_))
+                && (is_setting(view, by) || matches!(by, Value::Number(_)))
+        }
+        Value::Flat(index) => match view.event(*index).meant(Meaning::Pass) {
+            Some(meant) => is_rest(view, meant.part("of").unwrap_or(&meant.receiver)),
+            None => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether a value is one that the program was given for itself: neither a constant, nor of what was read, nor one of many.
+fn is_setting(view: &View<'_>, value: &Value) -> bool {
+    let named = value.any(&|part| {
+        matches!(part, Value::Member(..) | Value::Module(..) | Value::Global(_) | Value::Captured(..) | Value::Param(..))
+    });
+    let many = value.any(&|part| matches!(part, Value::Element(_) | Value::Unknown | Value::Text(_)));
+    named && !many && !view.flat.depends(value).iter().any(|at| reads(view.event(*at)))
 }

@@ -238,7 +238,13 @@ fn remembers(view: &View<'_>, changes: &[StateChange], test: &StateTest, index: 
         if depends.contains(&index) {
             return true;
         }
-        // The effect happens inside a call whose result is kept.
+        // The effect happens inside a call whose result is kept: by itself, or an object that holds what it started.
+        let gives = |call: &FlatEvent| call.inlined && call.returns.iter().any(|(value, _)| *value == change.value);
+        let handle = matches!(&change.value, Value::Object(..))
+            && event.hops.iter().any(|hop| view.events().any(|(_, call)| call.at == *hop && gives(call)));
+        if handle {
+            return true;
+        }
         depends.iter().any(|at| {
             let call = view.event(*at);
             let inside = event.hops.contains(&call.at) || event.within.contains(at);

@@ -41,6 +41,8 @@ pub enum Why {
     Idempotent,
     /// The row or key is this copy's own.
     OwnRow,
+    /// What is dealt out by number falls to this copy alone.
+    OwnShare,
     /// The store is shared by all copies.
     SharedStore,
     /// It stands in for a shared one that is down.
@@ -107,6 +109,7 @@ impl Why {
             Why::IdempotencyKey => "idempotency-key",
             Why::Idempotent => "idempotent",
             Why::OwnRow => "own-row",
+            Why::OwnShare => "own-share",
             Why::SharedStore => "shared-store",
             Why::Fallback => "fallback",
             Why::LibraryClaims => "library-claims",
@@ -149,6 +152,7 @@ impl Why {
             Why::IdempotencyKey => "the other side tells repeats by a key",
             Why::Idempotent => "twice does no more than once",
             Why::OwnRow => "the row or key is this copy's own",
+            Why::OwnShare => "it is of this copy's share, dealt out by number",
             Why::SharedStore => "it counts in a store that all copies share",
             Why::Fallback => "it stands in while the shared store is down",
             Why::LibraryClaims => "the library claims each run for one copy",

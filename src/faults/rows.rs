@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::effects::{decided_apart, decided_elsewhere, unique_key};
 use super::tests_of_state::{changes, tests_guarding};
 use super::view::View;
-use crate::facts::{Act, Value};
+use crate::facts::{Act, Guard, Value};
 use crate::program::{Column, ColumnKind, FlatEvent, Op, Statement, Ty, What, column_key};
 use crate::rules::{CommandKind, Meaning, Scope};
 use crate::syntax::{BinaryOp, Shape};
@@ -24,6 +24,19 @@ pub struct RowWrite<'v> {
     pub saves: bool,
     /// The statement is presumed from the call's name.
     pub presumed: bool,
+    /// It saves a record that was found or, where there was none, made by this event: there it adds a row.
+    pub made: Option<u32>,
+}
+
+impl RowWrite<'_> {
+    /// What must hold for it, the making of its record included.
+    pub fn guards<'v>(&self, view: &View<'v>) -> impl Iterator<Item = &'v Guard>
+    where
+        Self: 'v,
+    {
+        let made = self.made.map_or(&[][..], |made| &view.event(made).guards[..]);
+        view.event(self.index).guards.iter().chain(made)
+    }
 }
 
 /// A read of rows.
@@ -41,6 +54,25 @@ impl RowRead<'_> {
     pub fn presumed(&self) -> bool {
         self.event.statement().is_none()
     }
+
+    /// Whether a value is a row it gave, and not something that belongs to that.
+    pub fn gave(&self, value: &Value) -> bool {
+        match value {
+            Value::Flat(index) => *index == self.index,
+            Value::Index(of, _) | Value::Element(of) => self.gave(of),
+            _ => false,
+        }
+    }
+}
+
+/// Rows that a function finds or, where there are none, adds: what it gives was there before as often as not.
+pub fn found_or_added<'v>(view: &View<'v>) -> Vec<RowRead<'v>> {
+    let reads = view.events().filter_map(|(index, event)| {
+        let statement = event.statement()?;
+        let looks = matches!(statement.op, Op::Insert | Op::Upsert) && statement.conflict;
+        looks.then_some(RowRead { index, event, statement })
+    });
+    reads.collect()
 }
 
 /// Selects of a function.
@@ -128,7 +160,12 @@ pub fn row_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
         let loaded =
             saves && statement.op == Op::Update && statement.entity.as_ref().is_some_and(|entity| is_loaded(view, entity));
         let keyed = !loaded && unique_key(view, event).is_some();
-        writes.push(RowWrite { index, event, statement, keyed, saves, presumed });
+        if let Some((made, columns)) = made_where_missing(view, statement.entity.as_ref()).filter(|_| saves) {
+            let mut added = Statement { op: Op::Insert, ..statement.clone() };
+            added.sets.extend(columns);
+            writes.push(RowWrite { index, event, statement: added, keyed, saves, presumed, made: Some(made) });
+        }
+        writes.push(RowWrite { index, event, statement, keyed, saves, presumed, made: None });
     }
     writes
 }
@@ -145,6 +182,19 @@ fn new_row(view: &View<'_>, entity: &Value) -> Option<Vec<Column>> {
         _ => false,
     };
     made.then(|| crate::program::entity_columns(&crate::program::Look { tree, events: &view.flat.events }, entity))
+}
+
+/// The event that made a record where none was found, and the columns it was given: what is saved is the one or the other.
+fn made_where_missing(view: &View<'_>, entity: Option<&Value>) -> Option<(u32, Vec<Column>)> {
+    let options = match entity? {
+        Value::Any(options) => options,
+        _ => return None,
+    };
+    let found = options.iter().any(|option| is_loaded(view, option));
+    options.iter().filter(|_| found).find_map(|option| match option {
+        Value::Flat(made) => Some((*made, new_row(view, option)?)),
+        _ => None,
+    })
 }
 
 /// Whether a read of a key is the first half of a lock taken in two commands: that is a fault of its own.
@@ -202,6 +252,9 @@ pub fn same_table(read: &RowRead<'_>, write: &RowWrite<'_>, view: &View<'_>) -> 
         && left != right
     {
         return false;
+    }
+    if write.statement.entity.as_ref().is_some_and(|entity| read.gave(entity)) {
+        return true;
     }
     match (&read.statement.table, &write.statement.table) {
         (Some(left), Some(right)) => view.world.schema.same(left, right),

@@ -4,6 +4,7 @@
 use super::candidate::Candidate;
 use super::debounce::{cost, ends_soon};
 use super::effects::{effect, idempotent};
+use super::negative::says_it_failed;
 use super::process_counter::is_time;
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
@@ -389,7 +390,7 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
             continue;
         }
         let decided = view.regions.iter().any(|region| region.scope == Scope::Cluster && region.holds(set.index, set.event));
-        if decided {
+        if decided || says_it_failed(view, read.index, set.index) {
             continue;
         }
         let mut candidate = Candidate::new(

@@ -8,7 +8,7 @@ use super::holds::{Hold, Reach, holds};
 use super::rows::{RowRead, RowWrite, columns_of, row_reads, row_writes};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::program::{FlatEvent, What};
+use crate::program::{ColumnKind, FlatEvent, What};
 
 pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
     let holds: Vec<Hold> = holds(view).into_iter().filter(|hold| hold.reach != Reach::Process).collect();
@@ -106,7 +106,15 @@ fn decided_under(view: &View<'_>, hold: &Hold, work: &FlatEvent, write: Option<&
     });
     let computed = write
         .is_some_and(|write| write.statement.sets.iter().any(|column| view.flat.depends(&column.value).contains(&hold.taken)));
-    asked || computed
+    asked || computed || write.is_some_and(|write| asked_again(view, hold, write))
+}
+
+/// Whether the lock itself asks for the rows in the state that a write takes them out of, and the write names those it found.
+fn asked_again(view: &View<'_>, hold: &Hold, write: &RowWrite<'_>) -> bool {
+    let Some(locked) = view.event(hold.taken).statement() else { return false };
+    let again = |name: &str| locked.wheres.iter().any(|asked| asked.name == name && asked.kind != ColumnKind::Equal);
+    write.statement.sets.iter().any(|column| again(&column.name))
+        && write.statement.wheres.iter().any(|column| view.flat.depends(&column.value).contains(&hold.taken))
 }
 
 fn candidate(view: &View<'_>, hold: &Hold, read: &RowRead<'_>, work: &FlatEvent) -> Candidate {

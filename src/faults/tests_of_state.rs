@@ -110,11 +110,19 @@ fn lasting_tests(view: &View<'_>, guard: Guard) -> Vec<StateTest> {
         // A predicate of the project's own: what decided its answer.
         for (value, guards) in &asked.returns {
             tests.extend(tests_in(view, value, asked.at));
-            guards.iter().for_each(|guard| tests.extend(tests_of(view, guard.cond).iter().cloned()));
+            let telling = guards.iter().filter(|guard| tells(asked, guard));
+            telling.for_each(|guard| tests.extend(tests_of(view, guard.cond).iter().cloned()));
         }
     }
     tests.retain(|test| view.lasts(&test.place) && is_state(view, &test.place));
     tests
+}
+
+/// Whether what a call gives tells on which side of a guard it came out. What gives a thing on both, as a memo does, tells nothing.
+fn tells(asked: &FlatEvent, guard: &Guard) -> bool {
+    let plain =
+        |value: &Value| matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Unknown);
+    asked.returns.iter().any(|(value, _)| plain(value)) || asked.returns.iter().all(|(_, guards)| guards.contains(guard))
 }
 
 /// Tests of state in a condition of the function.

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::view::View;
 use crate::facts::{FnRef, Value};
-use crate::program::{FlatEvent, Op, Spot, What, decorator};
+use crate::program::{FlatEvent, Op, Spot, What, decorator, meaning};
 use crate::rules::Meaning;
+use crate::syntax::Shape;
 
 /// A transaction.
 #[derive(Debug, Clone)]
@@ -77,6 +78,32 @@ impl Transaction {
     /// Whether a commit written out by hand ends it.
     pub fn by_hand(&self) -> bool {
         matches!(self.open, Open::Until { .. })
+    }
+}
+
+/// Whether a test on the way to an event has said that a transaction is open.
+pub fn known_open(view: &View<'_>, event: &FlatEvent) -> bool {
+    event.guards.iter().any(|guard| {
+        let cond = view.flat.conds.get(guard.cond as usize);
+        cond.and_then(|cond| says_open(view, &cond.value, cond.at.file)) == Some(guard.holds)
+    })
+}
+
+/// Whether a condition holding means that a transaction is open; `None` where it says nothing of that.
+fn says_open(view: &View<'_>, value: &Value, file: u32) -> Option<bool> {
+    match value {
+        Value::Not(inner) => says_open(view, inner, file).map(|open| !open),
+        Value::Is(inner, shape) => match &**shape {
+            Shape::Present | Shape::Ok | Shape::Bool(true) => says_open(view, inner, file),
+            Shape::Null | Shape::Err | Shape::Bool(false) => says_open(view, inner, file).map(|open| !open),
+            _ => None,
+        },
+        Value::Flat(index) => view.event(*index).meant(Meaning::InTransaction).map(|meant| !meant.flag("autocommit")),
+        Value::Member(..) => {
+            let meant = meaning(view.world.tree, &view.flat.plain(value), &[], file)?;
+            (meant.is == Meaning::InTransaction).then(|| !meant.flag("autocommit"))
+        }
+        _ => None,
     }
 }
 

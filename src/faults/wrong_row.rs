@@ -1,11 +1,12 @@
 //! `lock-wrong-row`: a row lock that is never taken, is gone at once, or is on rows that do not stay.
 
+use super::added::runs_after_adding;
 use super::candidate::{Candidate, Only};
 use super::data::judge;
 use super::effects::{in_itself, unique_key};
 use super::holds::{Hold, holds};
 use super::rows::{RowRead, RowWrite, computes_from, row_reads, row_writes, same_table};
-use super::transactions::{Transaction, transactions};
+use super::transactions::{Transaction, known_open, transactions};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
@@ -14,14 +15,15 @@ use crate::rules::{Meaning, TypeKind};
 
 pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
     let reads: Vec<RowRead<'_>> = row_reads(view).into_iter().filter(|read| read.statement.row_lock).collect();
-    if reads.is_empty() {
+    // Whoever saves a row runs what is told of it, in a transaction or not.
+    if reads.is_empty() || runs_after_adding(view, view.root()).is_some() {
         return;
     }
     let transactions = transactions(view);
     let holds = holds(view);
     let writes = row_writes(view);
     for read in &reads {
-        let alone = || !transactions.iter().any(|open| open.holds(view, read.index, read.event));
+        let alone = || !transactions.iter().any(|open| open.holds(view, read.index, read.event)) && !known_open(view, read.event);
         let given_none = read.statement.unheld && kind_of_runner(view, read.event) != Some(TypeKind::Connection);
         let unseen = read.statement.implicit && read.event.hops.is_empty();
         let never = never_runs(view, read);
@@ -89,7 +91,7 @@ fn kind_of_runner(view: &View<'_>, event: &FlatEvent) -> Option<TypeKind> {
             other => other,
         };
         kinds.extend(
-            std::iter::once(receiver).chain(args.iter().map(|(_, value)| value)).filter_map(|value| kind(view, at, value)),
+            std::iter::once(receiver).chain(args.iter().map(|(_, value)| value)).filter_map(|value| kind_of(view, at, value)),
         );
         match receiver {
             Value::Flat(index) => at = view.event(*index),
@@ -103,7 +105,7 @@ fn kind_of_runner(view: &View<'_>, event: &FlatEvent) -> Option<TypeKind> {
 }
 
 /// What a value is to a statement that is run with it.
-fn kind(view: &View<'_>, event: &FlatEvent, value: &Value) -> Option<TypeKind> {
+pub(super) fn kind_of(view: &View<'_>, event: &FlatEvent, value: &Value) -> Option<TypeKind> {
     let tree = view.world.tree;
     let file = event.origin.0.file;
     // Options that name a transaction.

@@ -51,7 +51,10 @@ enum Kind {
 pub(in crate::program) fn hand_over(flat: Flat, verbs: &Verbs) -> Flat {
     let mut left: Vec<(Kind, usize)> = BUDGET.to_vec();
     let given: HashSet<u32> = flat.returns.iter().flat_map(|(value, _)| value.options()).filter_map(|v| made(&flat, v)).collect();
-    let work = |event: &&FlatEvent| matches!(kind(event), Some(Kind::Deciding | Kind::Effect));
+    // A function that is handed in may do any work.
+    let handed_in =
+        |event: &FlatEvent| matches!(event.call(), Some((Value::Param(..) | Value::Captured(..), _))) && !event.inlined;
+    let work = |event: &&FlatEvent| matches!(kind(event), Some(Kind::Deciding | Kind::Effect)) || handed_in(event);
     let guarding: HashSet<Guard> = flat.events.iter().filter(work).flat_map(|event| event.guards.iter().copied()).collect();
     let mut places: Vec<Option<u32>> = Vec::with_capacity(flat.events.len());
     let mut count = 0;

@@ -153,9 +153,10 @@ impl Statement {
 
     /// A condition on one of the columns it sets, or on a version: the write decides for itself.
     pub fn conditional(&self) -> bool {
-        let claims = |column: &Column| {
-            self.sets.iter().any(|set| set.name == column.name) || is_version(&column.name) || column.kind == ColumnKind::Compared
-        };
+        // One of several keys names the row, and asks nothing of its state.
+        let asks = |column: &Column| column.kind == ColumnKind::Compared && !matches!(column.name.as_str(), "id" | "pk" | "_id");
+        let claims =
+            |column: &Column| self.sets.iter().any(|set| set.name == column.name) || is_version(&column.name) || asks(column);
         self.subquery || self.wheres.iter().any(claims)
     }
 }

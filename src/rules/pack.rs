@@ -237,6 +237,8 @@ pub enum Meaning {
     Commit,
     /// Undoes it.
     Rollback,
+    /// Says whether a transaction is open; `autocommit`: whether none is.
+    InTransaction,
     /// Registers what a request, message or start-up reaches. `kind`, `handler`; `entity` and `told`, as `Added` has them.
     Entry,
     /// Makes or starts what answers requests.
@@ -282,6 +284,8 @@ pub enum Meaning {
     Table,
     /// Declares a column, or says more of one: `name`, and the flags `unique`, `primary`, `version`.
     Column,
+    /// Declares an attribute that is other rows, not a column: what is put into it is written as changes of those rows.
+    Relation,
     /// Declares a unique key: `columns`, `table`, `where`, `name`, `step` (says more of one), `drops` (takes one out).
     Unique,
     /// Declares a primary key: `columns`, `table`.

@@ -40,6 +40,8 @@ pub struct Draft {
     pub models: Vec<String>,
     /// Columns by the names that code has for them.
     pub columns: Vec<(String, ColumnDraft)>,
+    /// Attributes that are other rows.
+    pub relations: Vec<String>,
     /// Keys over several columns.
     pub keys: Vec<Key>,
     /// Keys that are taken out.
@@ -56,6 +58,7 @@ impl Draft {
         self.name = self.name.take().or(other.name);
         self.models.extend(other.models);
         self.columns.extend(other.columns);
+        self.relations.extend(other.relations);
         self.keys.extend(other.keys);
         self.version = self.version.take().or(other.version);
         self.declared |= other.declared;

@@ -34,6 +34,7 @@ impl Reader<'_> {
             for base in self.bases(at) {
                 let above = self.class_draft(base, depth + 1);
                 draft.columns.extend(above.columns);
+                draft.relations.extend(above.relations);
                 draft.keys.extend(above.keys);
                 draft.version = draft.version.or(above.version);
             }
@@ -66,6 +67,11 @@ impl Reader<'_> {
         file: u32,
         draft: &mut Draft,
     ) {
+        let relates = |init: &Value| self.links(init, file).iter().filter_map(|link| link.meant.as_ref()).any(is_relation);
+        if init.is_some_and(relates) {
+            draft.relations.push(name.to_owned());
+            return;
+        }
         let mut column = init.and_then(|init| self.column(init, file));
         if column.is_none()
             && let (Some(id), Some(init)) = (kind, init)
@@ -128,6 +134,10 @@ impl Reader<'_> {
         });
         bases.collect()
     }
+}
+
+fn is_relation(meant: &Meant) -> bool {
+    meant.is == Meaning::Relation
 }
 
 fn marks(marks: Option<&Vec<Mark>>) -> impl Iterator<Item = &Value> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use rayon::prelude::*;
 
 use super::chain::{Draft, Reader};
-use super::{Key, Schema};
+use super::{Key, Schema, column_key};
 use crate::facts::{Act, Event, FileFacts, FnRef, Value};
 use crate::files::Span;
 use crate::program::{Args, ClassRef, Meant, Tree, decorator, meaning};
@@ -158,6 +158,10 @@ impl Schema {
         if let Some(version) = &draft.version {
             table.version = Some(version.clone());
         }
+        let relations = draft.relations.iter().map(|relation| column_key(relation));
+        table.relations.extend(relations.clone());
+        self.relations.extend(relations);
+        self.plain.extend(draft.columns.iter().map(|(column, _)| column_key(column)));
         for key in draft.all_keys() {
             self.add_key(&name, key);
         }

@@ -62,6 +62,8 @@ impl Key {
 pub struct Table {
     keys: Vec<Key>,
     version: Option<String>,
+    /// Attributes of its models that are other rows.
+    relations: BTreeSet<String>,
     /// Its columns are declared, so that a key which is not here is nowhere.
     declared: bool,
 }
@@ -73,6 +75,10 @@ pub struct Schema {
     /// Names of models, with the tables they stand for.
     models: BTreeMap<String, BTreeSet<String>>,
     plurals: Vec<(String, String)>,
+    /// Attributes that are other rows, of any model.
+    relations: BTreeSet<String>,
+    /// Attributes that are columns, of any model.
+    plain: BTreeSet<String>,
     implied: Vec<String>,
 }
 
@@ -120,6 +126,14 @@ impl Schema {
     /// The column that counts the table's versions, and that every save of a loaded row compares.
     pub fn version(&self, table: &str) -> Option<&str> {
         self.all(table).find_map(|table| table.version.as_deref())
+    }
+
+    /// Whether an attribute of a record is other rows, and no column: of this table, or of whichever has one of this name.
+    pub fn is_relation(&self, table: Option<&str>, column: &str) -> bool {
+        match table.filter(|table| self.has(table)) {
+            Some(table) => self.all(table).any(|table| table.relations.contains(column)),
+            None => self.relations.contains(column) && !self.plain.contains(column),
+        }
     }
 
     /// Whether two names stand for one table.
