@@ -1,10 +1,11 @@
 //! `local-file-lock` and `session-advisory-lock`: locks that reach as far as one machine's disk, or as one connection.
 
 use super::candidate::Candidate;
-use super::effects::effect;
+use super::effects::{Sureness, effect};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::changes;
+use super::unleased_job::vague;
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
@@ -24,7 +25,11 @@ fn files(view: &View<'_>, found: &mut Judged) {
         let work = view
             .events()
             .filter(|(index, event)| region.holds(*index, event) || view.decided_by(event).contains(&region.acquire))
-            .find(|(_, event)| effect(view, event).is_some());
+            .filter(|(_, event)| !vague(view, event))
+            .filter_map(|(index, event)| Some((index, event, effect(view, event)?)))
+            .max_by_key(|(index, _, sureness)| (*sureness, std::cmp::Reverse(*index)));
+        let sureness = work.map(|(_, _, sureness)| sureness);
+        let work = work.map(|(index, event, _)| (index, event));
         let work_event = work.map_or(acquire, |(_, event)| event);
         let mut candidate = Candidate::new(
             view,
@@ -39,7 +44,12 @@ fn files(view: &View<'_>, found: &mut Judged) {
         if let Some((_, event)) = work {
             candidate.hop(Role::Effect, event, view.describe(event));
         }
-        found.push(candidate.at_most(if work.is_some() && region.sure { Confidence::High } else { Confidence::Medium }));
+        found.push(candidate.at_most(match sureness {
+            Some(Sureness::Known) if region.sure => Confidence::High,
+            Some(Sureness::Known | Sureness::Presumed) => Confidence::Medium,
+            // What it is taken for is not seen.
+            Some(Sureness::Opaque) | None => Confidence::Low,
+        }));
     }
 }
 

@@ -108,7 +108,7 @@ fn waits_in_its_own_loop(view: &View<'_>, event: &FlatEvent) -> bool {
 }
 
 /// Whether a call's name only says that something is done, not what.
-fn vague(view: &View<'_>, event: &FlatEvent) -> bool {
+pub(super) fn vague(view: &View<'_>, event: &FlatEvent) -> bool {
     matches!(&event.what, What::Presumed(presumed) if view.world.tree.book.verbs.is_vague(&presumed.name))
 }
 
@@ -168,6 +168,10 @@ fn judge(view: &View<'_>, start: Spot, work: Work<'_>, subject: Subject, found: 
             let mut candidate = candidate(view, start, event, &view.describe(event), sureness);
             candidate.libraries.extend(work.scheduler);
             candidate.only = work.round.is_some().then_some(Only::UnlessOnRequest);
+            // What is handed in is seen where it is.
+            if sureness == Sureness::Opaque {
+                candidate.only = Some(Only::WhereUncalled);
+            }
             if let Some(round) = work.round {
                 candidate.add(Role::Check, round, "each round of this loop, in every copy".to_owned());
             }
