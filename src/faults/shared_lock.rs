@@ -390,7 +390,11 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
             continue;
         }
         let decided = view.regions.iter().any(|region| region.scope == Scope::Cluster && region.holds(set.index, set.event));
-        if decided || says_it_failed(view, read.index, set.index) {
+        if decided {
+            continue;
+        }
+        if says_it_failed(view, read.index, set.index) {
+            found.sound(subject(view, set, None), vec![Reason::new(Why::CameToNothing)]);
             continue;
         }
         let mut candidate = Candidate::new(
