@@ -274,16 +274,19 @@ pub fn row_locked(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reas
             Op::TransactionLock if !statement.tries => Why::AdvisoryLock,
             _ => return None,
         };
-        let on_the_way = earlier.guards.iter().all(|guard| event.guards.contains(guard) || must_hold(view, earlier, *guard));
+        let on_the_way =
+            earlier.guards.iter().all(|guard| event.guards.contains(guard) || must_hold(view, earlier, *guard, event));
         on_the_way.then(|| Reason::of(view, why, earlier))
     })
 }
 
 /// Whether a guard of an event holds for all that comes behind: on the other way an error leaves.
-fn must_hold(view: &View<'_>, earlier: &FlatEvent, guard: Guard) -> bool {
+fn must_hold(view: &View<'_>, earlier: &FlatEvent, guard: Guard, later: &FlatEvent) -> bool {
     let other = Guard { cond: guard.cond, holds: !guard.holds };
     view.events().any(|(_, exit)| {
-        let throws = matches!(&exit.act, Act::Exit { kind: ExitKind::Throw, .. }) && exit.caught.is_none();
+        // Out of the `try` that the later one is in too, it does not come there either.
+        let leaves = exit.caught.is_none() || exit.caught == later.caught && !later.in_catch;
+        let throws = matches!(&exit.act, Act::Exit { kind: ExitKind::Throw, .. }) && leaves;
         throws && exit.guards.iter().all(|own| *own == other || earlier.guards.contains(own)) && exit.guards.contains(&other)
     })
 }
