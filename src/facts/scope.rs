@@ -67,7 +67,15 @@ impl Scopes {
 
     /// What `name` means in `func`: `None` for a variable of `func` itself.
     pub(super) fn resolve(&self, func: u32, name: &str) -> Option<Value> {
-        let mut at = Some(func);
+        self.resolve_from(Some(func), func, name)
+    }
+
+    /// What `name` means around `func`, whatever variables `func` has itself.
+    pub(super) fn resolve_around(&self, func: u32, name: &str) -> Option<Value> {
+        self.resolve_from(self.parents.get(func as usize).copied().flatten(), func, name)
+    }
+
+    fn resolve_from(&self, mut at: Option<u32>, func: u32, name: &str) -> Option<Value> {
         while let Some(index) = at {
             if index != 0 && self.by_function.get(index as usize).is_some_and(|names| names.contains(name)) {
                 if index == func {

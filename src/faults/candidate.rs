@@ -43,6 +43,8 @@ pub struct Candidate {
     pub cause: Spot,
     /// See `cause`.
     pub work: Spot,
+    /// The place that stands for both, where a helper that others share does the work: the call of it.
+    pub through: Option<Spot>,
     /// How many calls lie between the function and the fault.
     pub distance: usize,
     /// The chain of evidence.
@@ -72,6 +74,7 @@ impl Candidate {
             primary: at,
             cause: at,
             work: at,
+            through: None,
             distance: 0,
             trace: vec![],
             stands: true,
@@ -92,6 +95,7 @@ impl Candidate {
             primary: view.in_root(cause),
             cause: cause.at,
             work: work.at,
+            through: None,
             distance: cause.hops.len().min(work.hops.len()),
             trace: vec![],
             stands: false,
@@ -116,6 +120,11 @@ impl Candidate {
         if !self.trace.iter().any(|(known, spot, _)| *spot == at && (*known == role || role == Role::Call)) {
             self.trace.push((role, at, note));
         }
+    }
+
+    /// The places that tell the same fault from another: cause, then work.
+    pub fn places(&self) -> (Spot, Spot) {
+        self.through.map_or((self.cause, self.work), |through| (through, through))
     }
 
     /// Whether both say something of one lock taken at one place: what it is held around decides the rule, and may be seen more

@@ -9,14 +9,14 @@ use super::debounce::ends_soon;
 use super::effects::{decided, row_locked, under_a_shared_lock};
 use super::once::{check_then_insert, unbacked_calls};
 use super::rows::{
-    RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, found_or_added, open_writes, row_reads, row_writes,
+    RowRead, RowWrite, arithmetic_on, changed_inside, columns_of, compares, computes_from, found_or_added, open_writes, row_reads, row_writes,
     same_table,
 };
 use super::subject::Judged;
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::{Column, ColumnKind, Op, Spot, column_key};
+use crate::program::{Column, ColumnKind, FlatEvent, Op, Spot, column_key};
 use crate::rules::{CommandKind, Severity};
 use crate::syntax::BinaryOp;
 
@@ -29,26 +29,26 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     if reads.is_empty() {
         return;
     }
-    let mut best: Vec<(u32, u8, Candidate)> = vec![];
+    let mut best: Vec<(u32, u8, u32, Candidate)> = vec![];
     for write in open_writes(view) {
         for read in reads.iter().filter(|read| read.index < write.index) {
             if row_locked(view, write.index, write.event).is_some() || read.statement.row_lock {
                 continue;
             }
             let Some((rank, candidate)) = judge(view, read, &write) else { continue };
-            match best.iter_mut().find(|(index, _, _)| *index == read.index) {
-                Some((_, known, _)) if *known <= rank => {}
-                Some(entry) => *entry = (read.index, rank, candidate),
-                None => best.push((read.index, rank, candidate)),
+            match best.iter_mut().find(|(index, ..)| *index == read.index) {
+                Some((_, known, ..)) if *known <= rank => {}
+                Some(entry) => *entry = (read.index, rank, write.index, candidate),
+                None => best.push((read.index, rank, write.index, candidate)),
             }
         }
     }
     // One finding for one write: the strongest of its reads.
-    best.sort_by_key(|(_, rank, candidate)| (*rank, candidate.work));
+    best.sort_by_key(|(_, rank, _, candidate)| (*rank, candidate.work));
     let mut written = vec![];
-    for (_, _, candidate) in best {
-        if !written.contains(&candidate.work) {
-            written.push(candidate.work);
+    for (_, _, write, candidate) in best {
+        if !written.contains(&write) {
+            written.push(write);
             found.push(candidate);
         }
     }
@@ -66,7 +66,7 @@ fn stored_values(view: &View<'_>, found: &mut Judged) {
         let column = Column { name: String::new(), kind: ColumnKind::Equal, value: set.value.clone() };
         let read = view.events().take_while(|(at, _)| *at < index).find(|(at, earlier)| {
             earlier.kv().is_some_and(|kv| kv.op == CommandKind::Get && kv.key == set.key && kv.key != Value::Unknown)
-                && computes_from(view, &column, *at)
+                && (computes_from(view, &column, *at) || changed_inside(view, &set.value, *at, index).is_some())
         });
         let Some((read_at, read)) = read else { continue };
         let message = "the stored value is read, changed in memory and written back: two requests at once read the same value, and one change is lost";
@@ -74,8 +74,8 @@ fn stored_values(view: &View<'_>, found: &mut Judged) {
         candidate.hop(Role::Check, read, "read here");
         candidate.hop(Role::Effect, event, "written back here");
         // A count that ends by itself bounds how often, and one that ends soon only keeps apart.
-        if set.ttl.is_some() && arithmetic_on(view, &set.value, read_at) {
-            let soon = ends_soon(view, event, set);
+        if set.ttl.is_some() {
+            let soon = arithmetic_on(view, &set.value, read_at) && ends_soon(view, event, set);
             candidate.severity = Some(if soon { Severity::Advice } else { Severity::Warning });
         }
         found.push(candidate.at_most(if set.sure { Confidence::High } else { Confidence::Medium }));
@@ -115,10 +115,17 @@ pub(super) fn candidate(
 ) -> Candidate {
     let mut candidate = Candidate::new(view, rule, write.event, write.event, message);
     candidate.distance = candidate.distance.max(read.event.hops.len());
+    candidate.through = Some(apart(read.event, write.event));
     candidate.hop(Role::Check, read.event, note);
     candidate.hop(Role::Effect, write.event, view.describe(write.event));
     let sure = read.statement.sure && write.statement.sure;
     candidate.at_most(if sure { Confidence::High } else { Confidence::Medium })
+}
+
+/// Where the way to a write leaves the way to its read: the one place at which both are seen.
+fn apart(read: &FlatEvent, write: &FlatEvent) -> Spot {
+    let shared = read.hops.iter().zip(write.hops.iter()).take_while(|(one, other)| one == other).count();
+    write.hops.get(shared).copied().unwrap_or(write.at)
 }
 
 pub(super) fn table(write: &RowWrite<'_>, read: &RowRead<'_>) -> String {
@@ -168,8 +175,13 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
     if !matches!(write.statement.op, Op::Update | Op::Upsert) || !related || write.statement.conditional() {
         return None;
     }
-    let changed =
-        write.statement.sets.iter().filter(|column| column.kind == ColumnKind::Equal && computes_from(view, column, read.index));
+    let inside = |column: &Column| {
+        let from = columns_of(view, &column.value, read.index);
+        (from.is_empty() || from.contains(&column.name)).then(|| changed_inside(view, &column.value, read.index, write.index)).flatten()
+    };
+    let changed = write.statement.sets.iter().filter(|column| {
+        column.kind == ColumnKind::Equal && (computes_from(view, column, read.index) || inside(column).is_some())
+    });
     // An identity is not counted up, and rows that belong to this one are written one by one.
     let of = write.statement.table.as_deref().or(read.statement.table.as_deref());
     let mut changed = changed.filter(|column| column.name != "id" && !view.world.schema.is_relation(of, &column.name));
@@ -181,6 +193,9 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
     );
     let mut found = candidate(view, "lost-update", read, write, message, "read here");
     found.severity = of_count(view, read, column);
+    if let Some(at) = inside(column) {
+        found.hop(Role::State, view.event(at), "changed in memory here");
+    }
     for at in changed_at(view, &column.name, read, write) {
         found.add(Role::State, at, "changed in memory here".to_owned());
     }

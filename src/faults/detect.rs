@@ -198,24 +198,20 @@ fn nearest(candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
     let mut sorted = candidates;
     sorted.sort_by(|(left, a), (right, b)| (a.distance, left, a.primary).cmp(&(b.distance, right, b.primary)));
     for (function, candidate) in sorted {
-        by_fault.entry((candidate.rule, candidate.cause, candidate.work)).or_insert((function, candidate));
+        let (cause, work) = candidate.places();
+        by_fault.entry((candidate.rule, cause, work)).or_insert((function, candidate));
     }
     let mut faults: Vec<(FnRef, Candidate)> = by_fault.into_values().collect();
     faults.sort_by(|(_, a), (_, b)| {
-        (a.distance, std::cmp::Reverse(a.confidence), a.cause, a.work, a.primary).cmp(&(
-            b.distance,
-            std::cmp::Reverse(b.confidence),
-            b.cause,
-            b.work,
-            b.primary,
-        ))
+        let order = |one: &Candidate| (one.distance, std::cmp::Reverse(one.confidence), one.places(), one.primary);
+        order(a).cmp(&order(b))
     });
     let mut kept: Vec<(FnRef, Candidate)> = vec![];
     for (function, candidate) in faults {
         let known = kept.iter().any(|(_, other)| {
             other.rule == candidate.rule
                 && (other.primary == candidate.primary
-                    || other.cause == candidate.cause && other.distance <= candidate.distance && other.distance == 0)
+                    || other.places().0 == candidate.places().0 && other.distance <= candidate.distance && other.distance == 0)
                 || other.of_one_lock(&candidate)
         });
         if !known {
@@ -227,7 +223,7 @@ fn nearest(candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
 
 /// Whether a fault is told by the finding of another.
 fn same_fault(kept: &Candidate, other: &Candidate) -> bool {
-    kept.rule == other.rule && (kept.primary == other.primary || kept.cause == other.cause) || kept.of_one_lock(other)
+    kept.rule == other.rule && (kept.primary == other.primary || kept.places().0 == other.places().0) || kept.of_one_lock(other)
 }
 
 fn finding(

@@ -7,13 +7,13 @@ use super::candidate::Candidate;
 use super::damage::{Passing, among_several, of_alike, of_the_first};
 use super::data::{candidate, refused_and_caught, table};
 use super::effects::{decided_apart, fresh, row_locked};
-use super::rows::{RowRead, RowWrite, owner, same_table, says_exists};
+use super::rows::{RowRead, RowWrite, each_part, owner, parent, same_table, says_exists};
 use super::subject::Judged;
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Guard, Value};
 use crate::program::{Column, ColumnKind, FlatCond, FlatEvent, Key, Op, Statement};
-use crate::rules::Severity;
+use crate::rules::{Meaning, Severity};
 
 /// What a unique key says of a row that was looked for and then added.
 enum Backed<'v> {
@@ -45,6 +45,14 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     let asked: Vec<&str> = read.statement.wheres.iter().map(|column| column.name.as_str()).collect();
     let set: Vec<&str> = write.statement.sets.iter().map(|column| column.name.as_str()).collect();
     if !asked.is_empty() && !set.is_empty() && !asked.iter().any(|column| set.iter().any(|other| alike(column, other))) {
+        return None;
+    }
+    // Looked for in memory among the rows that were read, under a key that the new row does not have: it is never the one.
+    if let Some(cond) = view.flat.conds.get(guard.cond as usize)
+        && let Some(key) = taken_out_under(view, &cond.value, read.index)
+        && !write.statement.sets.is_empty()
+        && !write.statement.sets.iter().any(|column| column.name.is_empty() || column.value.any(&|part| *part == key))
+    {
         return None;
     }
     // What catches a key's refusal knows of the key, where the tree does not declare the table.
@@ -176,6 +184,12 @@ fn backed<'v>(view: &View<'v>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Back
         .filter(|name| !gone.contains(name))
         .collect();
     let keys = view.world.schema.keys(table);
+    // Where any row at all stands in the way, a key refuses only a second row of the same values.
+    let any_row = asked.is_empty() && !read.statement.restricted && parent(view, read.event).is_none();
+    let differs = |key: &Key| {
+        let of_request = |column: &&Column| key.columns.contains(&column.name) && given_by_request(view, &column.value);
+        any_row && write.statement.sets.iter().any(|column| of_request(&column))
+    };
     // Looked for and added through one relation: both name the row that they belong to.
     let owner = owner(view, read.event).filter(|name| owner(view, write.event).as_ref() == Some(name));
     let belongs = |column: &&str| owner.as_ref().is_some_and(|owner| owner.ends_with(column.trim_end_matches("id")));
@@ -185,6 +199,7 @@ fn backed<'v>(view: &View<'v>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Back
         covered(key, &known)
             && (asked.is_empty() || key.columns.iter().any(|column| asked.iter().any(|name| alike(column, name))))
             && key.speaks_of(&write.statement.sets)
+            && !differs(key)
     };
     let deciding: Vec<&&Key> = keys.iter().filter(decides).collect();
     let implied = asked.iter().any(|name| view.world.schema.is_implied(name) && known.contains(name));
@@ -201,6 +216,31 @@ fn backed<'v>(view: &View<'v>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Back
         true if handled(view, write.index, write.event) => Backed::Handled,
         true => Backed::Unhandled,
     }
+}
+
+/// The key under which a condition takes something out of what was read.
+fn taken_out_under(view: &View<'_>, cond: &Value, read: u32) -> Option<Value> {
+    let mut asked: Vec<u32> = view.flat.depends(cond).into_iter().collect();
+    asked.sort_unstable();
+    asked.into_iter().find_map(|at| {
+        let got = view.event(at).meant(Meaning::Get).or_else(|| view.event(at).meant(Meaning::Test))?;
+        let key = got.part("key").filter(|key| !matches!(key, Value::Unknown | Value::Number(_)))?;
+        view.flat.made_of(&got.receiver).contains(&read).then(|| key.clone())
+    })
+}
+
+/// Whether a value is made of what a caller or a request gives: another one gives another.
+fn given_by_request(view: &View<'_>, value: &Value) -> bool {
+    let words = &view.world.tree.book.reach.request_words;
+    let mut given = false;
+    each_part(view, value, &mut |part| {
+        given |= match part {
+            Value::Param(..) => true,
+            Value::Module(_, name) | Value::Global(name) => words.iter().any(|word| **word == **name),
+            _ => false,
+        }
+    });
+    given
 }
 
 /// Whether all of a key's columns are among the names.

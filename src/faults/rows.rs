@@ -267,7 +267,7 @@ pub fn same_table(read: &RowRead<'_>, write: &RowWrite<'_>, view: &View<'_>) -> 
 }
 
 /// The name of what a builder's chain starts from, where it starts from a member.
-fn parent(view: &View<'_>, event: &FlatEvent) -> Option<String> {
+pub fn parent(view: &View<'_>, event: &FlatEvent) -> Option<String> {
     let mut at = receiver(event);
     for _ in 0..32 {
         at = match &at {
@@ -336,20 +336,54 @@ pub fn computes_from(view: &View<'_>, column: &Column, read: u32) -> bool {
 /// Whether a value adds to, takes from or multiplies what depends on a read.
 pub fn arithmetic_on(view: &View<'_>, value: &Value, read: u32) -> bool {
     let mut arithmetic = false;
-    each_part(view, value, &mut |part| {
+    each_made_of(view, value, &mut |part| {
         if let Value::Op(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::OtherArithmetic, pair) = part {
-            arithmetic |= pair.iter().any(|side| view.flat.depends(side).contains(&read));
+            arithmetic |= pair.iter().any(|side| view.flat.made_of(side).contains(&read));
         }
     });
     arithmetic || computed_by_a_call(view, value, read)
 }
 
+/// Where an object that a value is made of was changed in memory before: what was read, taken apart, counted up or added to, and
+/// put together again.
+pub fn changed_inside(view: &View<'_>, value: &Value, read: u32, before: u32) -> Option<u32> {
+    let mut parts: Vec<Value> = vec![];
+    each_made_of(view, value, &mut |part| {
+        let object = matches!(part, Value::Flat(_) | Value::Member(..) | Value::Index(..) | Value::Element(_) | Value::Mix(_));
+        if object && !parts.contains(part) && view.flat.made_of(part).contains(&read) {
+            parts.push(part.clone());
+        }
+    });
+    let inside = |place: &Value| {
+        let mut at = place;
+        loop {
+            at = match at {
+                Value::Member(of, _) | Value::Index(of, _) | Value::Element(of) if !parts.contains(at) => of,
+                _ => return parts.contains(at),
+            };
+        }
+    };
+    let changes = |event: &FlatEvent| match &event.act {
+        Act::Write { place: Value::Member(of, _) | Value::Index(of, _), value, op, .. } => {
+            inside(of) && (op.is_some_and(is_arithmetic) || arithmetic_on(view, value, read))
+        }
+        Act::Call { .. } => event.meant(Meaning::Put).is_some_and(|put| put.part("value").is_some() && inside(&put.receiver)),
+        _ => false,
+    };
+    let within = view.events().take_while(|(index, _)| *index < before).filter(|(index, _)| *index > read);
+    within.filter(|(_, event)| changes(event)).map(|(index, _)| index).next()
+}
+
+fn is_arithmetic(op: BinaryOp) -> bool {
+    matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::OtherArithmetic)
+}
+
 /// Whether a call that computes, by its name, had what was read among its operands.
 fn computed_by_a_call(view: &View<'_>, value: &Value, read: u32) -> bool {
-    view.flat.depends(value).into_iter().any(|index| {
+    view.flat.made_of(value).into_iter().any(|index| {
         let Some((callee, args)) = view.event(index).call() else { return false };
         let Value::Member(receiver, name) = callee else { return false };
-        let from_read = |value: &Value| view.flat.depends(value).contains(&read);
+        let from_read = |value: &Value| view.flat.made_of(value).contains(&read);
         view.world.tree.book.verbs.is_arithmetic(name)
             && view.event(index).presumed_rows().is_none()
             && (from_read(receiver) || args.iter().any(|(_, value)| from_read(value)))
@@ -358,8 +392,17 @@ fn computed_by_a_call(view: &View<'_>, value: &Value, read: u32) -> bool {
 
 /// Calls `visit` on the parts of a value, also behind calls that only compute.
 pub fn each_part<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Value)) {
+    parts_among(view, value, view.flat.depends(value), visit);
+}
+
+/// The same, but for what only decides which value it is.
+fn each_made_of<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Value)) {
+    parts_among(view, value, view.flat.made_of(value), visit);
+}
+
+fn parts_among<'v>(view: &View<'v>, value: &Value, events: HashSet<u32>, visit: &mut dyn FnMut(&Value)) {
     value.walk(&mut |part| visit(part));
-    for index in view.flat.depends(value) {
+    for index in events {
         let event = view.event(index);
         let computes = matches!(&event.what, What::Nothing)
             || matches!(&event.what, What::Meant(meant) if matches!(meant.is, Meaning::Pass | Meaning::Pure | Meaning::Calls | Meaning::Least | Meaning::Greatest | Meaning::Time));
@@ -386,8 +429,10 @@ pub fn compares(view: &View<'_>, value: &Value, read: u32) -> bool {
 pub fn columns_of(view: &View<'_>, value: &Value, read: u32) -> Vec<String> {
     let mut found = vec![];
     each_part(view, value, &mut |part| {
+        // The place of a column in a row of values says nothing of its name.
         if let Value::Member(of, name) = part
             && view.flat.depends(of).contains(&read)
+            && !name.bytes().all(|letter| letter.is_ascii_digit())
         {
             found.push(column_key(name));
         }

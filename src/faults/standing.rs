@@ -9,7 +9,8 @@ use crate::program::{Flattener, Reach, Spot};
 type Key = (&'static str, Spot, Spot);
 
 fn key(candidate: &Candidate) -> Key {
-    (candidate.rule, candidate.cause, candidate.work)
+    let (cause, work) = candidate.places();
+    (candidate.rule, cause, work)
 }
 
 /// Tells which faults callers confirm.
@@ -55,7 +56,7 @@ impl<'s, 't> Standing<'s, 't> {
                     return true;
                 }
                 // Written out too shortly, or not at all, in this caller: it says nothing against the fault.
-                !self.flattener.flat(caller).events.iter().any(|event| event.at == key.2)
+                !self.flattener.flat(caller).events.iter().any(|event| event.at == key.2 || event.hops.contains(&key.2))
             });
         self.known.insert((function, key), stands);
         stands

@@ -42,6 +42,11 @@ impl Language {
         self == Language::Rust
     }
 
+    /// Whether a name declared in a function means what it meant outside until it is declared.
+    pub fn declares_from_here_on(self) -> bool {
+        self == Language::Rust
+    }
+
     /// The language's name, as a rule pack's folder spells it.
     pub fn name(self) -> &'static str {
         LANGUAGES.iter().find(|(language, _, _)| *language == self).map_or("", |(_, name, _)| name)

@@ -227,6 +227,7 @@ pub fn chain(look: &Look<'_>, value: &Value, file: u32) -> Statement {
 
 fn below(look: &Look<'_>, value: &Value, file: u32, mut statement: Statement) -> Statement {
     let mut links = vec![];
+    let mut given = vec![];
     let mut at = value.clone();
     while links.len() < 64 {
         let at_value = match &at {
@@ -245,6 +246,7 @@ fn below(look: &Look<'_>, value: &Value, file: u32, mut statement: Statement) ->
         if let Some(meant) = look.meaning(&at_value, file) {
             links.push(meant);
         }
+        given.extend(args.iter().map(|(_, value)| value.clone()));
         at = match callee {
             Value::Member(receiver, _) => (*receiver).clone(),
             _ => match args.first() {
@@ -258,14 +260,33 @@ fn below(look: &Look<'_>, value: &Value, file: u32, mut statement: Statement) ->
         if meant.is == Meaning::Build {
             statement.sure &= meant.sure;
         }
-        if statement.table.is_none() {
+        if statement.table.is_none() && meant.is != Meaning::Pass {
             statement.table = table_of_ty(look, &meant.receiver_ty);
         }
     }
     if statement.table.is_none() {
         statement.table = named_by_owner(look, &at, file);
     }
+    if statement.table.is_none() && statement.counts | statement.max {
+        statement.table = given.iter().rev().find_map(|value| of_columns(look, value, file, 0));
+    }
     statement
+}
+
+/// The table of the columns that an aggregate is over: `func.sum(Upload.size)`.
+fn of_columns(look: &Look<'_>, value: &Value, file: u32, depth: u32) -> Option<String> {
+    match value {
+        Value::Member(of, _) => match look.tree.ty(&super::flat::plain(look.events, of), file) {
+            ty @ Ty::Class(_) => table_of_ty(look, &ty),
+            _ => None,
+        },
+        Value::Flat(_) | Value::Result(..) if depth < 4 => {
+            let (_, args) = look.call(value)?;
+            args.iter().find_map(|(_, value)| of_columns(look, value, file, depth + 1))
+        }
+        Value::Op(_, pair) => of_columns(look, &pair[0], file, depth),
+        _ => None,
+    }
 }
 
 /// The table in `users::table`: a member whose owner has the table's name.
@@ -304,10 +325,12 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
         statement.table = Some(name);
     }
     if let Some(value) = meant.part("where") {
+        statement.restricted = true;
         statement.wheres.extend(conditions(look, value));
         statement.either |= alternatives(look, value, 0);
     }
     if let Some(value) = meant.part("column") {
+        statement.restricted = true;
         let compared = meant.text("cmp").is_some_and(|cmp| cmp != "=" && cmp != "eq");
         let kind = if compared { ColumnKind::Compared } else { ColumnKind::Equal };
         match value.text() {
@@ -398,7 +421,12 @@ fn table_of_ty(look: &Look<'_>, ty: &Ty) -> Option<String> {
             None if path.contains(':') => None,
             // A module, not a class.
             None if !path.contains(['.', '(']) && path.starts_with(char::is_lowercase) => None,
-            None => Some(bare(look, path.trim_end_matches("()").rsplit('.').next().unwrap_or(path))),
+            None => {
+                let name = path.trim_end_matches("()").rsplit('.').next().unwrap_or(path);
+                // What a function of a library gives is no model of it.
+                let of_function = path.ends_with("()") && name.starts_with(char::is_lowercase);
+                (!of_function).then(|| bare(look, name))
+            }
         },
         // An ORM's module for one table.
         Ty::Module(file) => look.tree.stem(*file).map(|stem| table_key(&stem)),

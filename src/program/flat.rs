@@ -233,11 +233,18 @@ impl Flat {
     /// decide it stops.
     pub fn depends(&self, value: &Value) -> HashSet<u32> {
         let mut found = HashSet::new();
-        self.follow(value, &mut found, 0);
+        self.follow(value, true, &mut found, 0);
         found
     }
 
-    fn follow(&self, value: &Value, found: &mut HashSet<u32>, depth: u32) {
+    /// Events whose results a value is made of: as [`Flat::depends`], but for what only decides which value it is.
+    pub fn made_of(&self, value: &Value) -> HashSet<u32> {
+        let mut found = HashSet::new();
+        self.follow(value, false, &mut found, 0);
+        found
+    }
+
+    fn follow(&self, value: &Value, decided: bool, found: &mut HashSet<u32>, depth: u32) {
         if depth > 24 {
             return;
         }
@@ -247,10 +254,10 @@ impl Flat {
             }
             let Some(event) = self.events.get(*index as usize) else { return };
             for (value, guards) in &event.returns {
-                self.follow(value, found, depth + 1);
-                for guard in guards {
+                self.follow(value, decided, found, depth + 1);
+                for guard in guards.iter().filter(|_| decided) {
                     if let Some(cond) = self.conds.get(guard.cond as usize) {
-                        self.follow(&cond.value, found, depth + 1);
+                        self.follow(&cond.value, decided, found, depth + 1);
                     }
                 }
             }
@@ -258,16 +265,16 @@ impl Flat {
                 && let Some((callee, args)) = event.call()
             {
                 if let Value::Member(receiver, _) = callee {
-                    self.follow(receiver, found, depth + 1);
+                    self.follow(receiver, decided, found, depth + 1);
                 }
                 for (_, arg) in args {
-                    self.follow(arg, found, depth + 1);
+                    self.follow(arg, decided, found, depth + 1);
                 }
             }
             return;
         }
         for child in value.children() {
-            self.follow(child, found, depth + 1);
+            self.follow(child, decided, found, depth + 1);
         }
     }
 

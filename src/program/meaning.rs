@@ -92,7 +92,10 @@ pub fn meaning_on(look: &Look<'_>, callee: &Value, receiver: &Value, args: &Args
         return None;
     }
     let method = method?;
-    packs.rows_of_method(&method).find(|row| call.holds(row.call)).map(|row| call.meant(row, false, &method))
+    // A function of a module, given what it works on, is no method that hands its receiver on.
+    let of_module = !args.is_empty() && matches!(&call.receiver_ty, Ty::Lib { path, .. } if !path.contains(['(', ':']));
+    let fits = |row: &Row<'_>| !(of_module && row.call.is == Meaning::Pass) && call.holds(row.call);
+    packs.rows_of_method(&method).find(fits).map(|row| call.meant(row, false, &method))
 }
 
 /// What a decorator means, with the function it decorates as a last resort for `handler` and `body`.
@@ -151,12 +154,33 @@ impl Site<'_> {
         match found {
             Some(Value::Bool(truth)) => text.parse::<bool>() == Ok(*truth),
             Some(Value::Number(number)) => text.parse::<f64>().is_ok_and(|wanted| wanted == *number),
-            Some(value) => value
-                .text()
-                .or_else(|| self.tree.name_of(&plain(self.events, value)))
-                .is_some_and(|known| known.eq_ignore_ascii_case(text)),
+            Some(value) => {
+                let known = value.text().or_else(|| self.tree.name_of(&plain(self.events, &self.passed_on(value))));
+                known.is_some_and(|known| known.eq_ignore_ascii_case(text))
+            }
             None => false,
         }
+    }
+
+    /// What a call only hands on, and what a sum begins with.
+    fn passed_on(&self, value: &Value) -> Value {
+        let look = Look { tree: self.tree, events: &[] };
+        let mut at = value.clone();
+        for _ in 0..4 {
+            let file = super::tree::owner_file(&at);
+            let inner = match &at {
+                Value::Op(_, pair) => Some(pair[0].clone()),
+                Value::Result(..) => look.meaning(&at, file).filter(|meant| meant.is == Meaning::Pass).and_then(|meant| {
+                    meant.part("of").cloned()
+                }),
+                _ => None,
+            };
+            match inner {
+                Some(inner) => at = inner,
+                None => break,
+            }
+        }
+        at
     }
 
     fn meant(&self, row: Row<'_>, sure: bool, path: &str) -> Meant {

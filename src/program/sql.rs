@@ -62,6 +62,7 @@ fn by_words(text: &str, idioms: &Idioms) -> Option<Statement> {
     statement.conflict = lower.contains("on conflict") || lower.contains("on duplicate key") || lower.contains("insert ignore");
     statement.returning = lower.contains("returning");
     statement.sure = false;
+    statement.restricted = true;
     lock_of(&mut statement, &lower, idioms);
     Some(statement)
 }
@@ -189,7 +190,7 @@ impl Params {
                 if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item
                     && let Some(name) = function_name(expr)
                 {
-                    statement.counts |= name == "count";
+                    statement.counts |= matches!(name.as_str(), "count" | "sum");
                     statement.max |= name == "max";
                 }
                 if let SelectItem::UnnamedExpr(Expr::Exists { subquery, .. })
@@ -198,11 +199,14 @@ impl Params {
                     // Asked of the subquery's table.
                     let asked = self.query(subquery, text, idioms, next);
                     statement.table = statement.table.or(asked.table);
+                    statement.restricted |= asked.restricted;
                     statement.wheres.extend(asked.wheres);
                     statement.counts = true;
                 }
             }
+            statement.restricted |= select.having.is_some() || select.from.iter().any(|table| !table.joins.is_empty());
             if let Some(selection) = &select.selection {
+                statement.restricted = true;
                 self.wheres(selection, &mut statement, next);
             }
         }
@@ -406,7 +410,18 @@ fn column_of(expr: &Expr) -> Option<String> {
 
 fn function_name(expr: &Expr) -> Option<String> {
     match expr {
-        Expr::Function(function) => Some(last_part(&function.name).to_lowercase()),
+        Expr::Function(function) => {
+            let name = last_part(&function.name).to_lowercase();
+            // What stands in for no value at all tells nothing of what is asked.
+            let inner = match &function.args {
+                ast::FunctionArguments::List(list) if matches!(name.as_str(), "coalesce" | "ifnull" | "nvl") => list.args.first(),
+                _ => None,
+            };
+            match inner {
+                Some(ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(inner))) => function_name(inner).or(Some(name)),
+                _ => Some(name),
+            }
+        }
         Expr::BinaryOp { left, right, .. } => function_name(left).or_else(|| function_name(right)),
         Expr::Nested(inner) | Expr::Cast { expr: inner, .. } => function_name(inner),
         _ => None,

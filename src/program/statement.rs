@@ -76,6 +76,8 @@ pub struct Statement {
     pub keyed: bool,
     /// Its conditions are alternatives, one of which is enough.
     pub either: bool,
+    /// It is given a condition, whether or not its columns can be read.
+    pub restricted: bool,
     /// It locks the rows it reads.
     pub row_lock: bool,
     /// It gives rows back (RETURNING).
@@ -117,6 +119,7 @@ impl Statement {
             conflict: false,
             keyed: false,
             either: false,
+            restricted: false,
             row_lock: false,
             returning: false,
             counts: false,

@@ -57,8 +57,14 @@ impl Walker<'_> {
         match self.scopes.resolve(self.me.func, name) {
             Some(value @ Value::Global(_)) => self.env.get(name).cloned().unwrap_or(value),
             Some(value) => value,
-            None => self.env.get(name).cloned().unwrap_or_else(|| self.scopes.capture(self.me.func, name)),
+            None => self.env.get(name).cloned().or_else(|| self.meant_before(name)).unwrap_or_else(|| self.scopes.capture(self.me.func, name)),
         }
+    }
+
+    /// What a name of this function means before it is declared (`let total = total(rows)`).
+    fn meant_before(&self, name: &str) -> Option<Value> {
+        let outer = || self.scopes.resolve_around(self.me.func, name).filter(|outer| !matches!(outer, Value::Global(_)));
+        self.unit.language.declares_from_here_on().then(outer).flatten()
     }
 
     pub(super) fn list(&mut self, exprs: &[Expr]) -> Arc<[Value]> {
@@ -130,11 +136,7 @@ impl Walker<'_> {
                 self.guards.extend(&tested.fails);
                 let second = self.expr(otherwise);
                 self.guards.truncate(kept);
-                let values = tested.holds.iter().filter_map(|guard| {
-                    let value = self.out.conds.get(guard.cond as usize)?.value.clone();
-                    Some(if guard.holds { value } else { Value::Not(Arc::new(value)) })
-                });
-                let value = Value::All(values.collect());
+                let value = Value::All(self.said_by(&tested.holds).into());
                 Value::Choose(Arc::new([value, first, second])).bounded()
             }
             ExprKind::Is(inner, shape) => Value::Is(Arc::new(self.expr(inner)), Arc::new(shape.clone())),
@@ -170,14 +172,21 @@ impl Walker<'_> {
         let tested = self.test(left);
         let kept = self.guards.len();
         let guards = if and { &tested.holds } else { &tested.fails };
-        let value = tested.holds.first().and_then(|guard| {
-            let value = self.out.conds.get(guard.cond as usize)?.value.clone();
-            Some(if guard.holds { value } else { Value::Not(Arc::new(value)) })
-        });
+        let mut said = self.said_by(&tested.holds);
+        let value = if said.len() == 1 { said.swap_remove(0) } else { Value::All(said.into()) };
         self.guards.extend(guards);
         let right = self.expr(right);
         self.guards.truncate(kept);
-        (value.unwrap_or_default(), right)
+        (value, right)
+    }
+
+    /// What guards say: of each its condition, or the opposite of it.
+    fn said_by(&self, guards: &[Guard]) -> Vec<Value> {
+        let said = |guard: &Guard| {
+            let value = self.out.conds.get(guard.cond as usize)?.value.clone();
+            Some(if guard.holds { value } else { Value::Not(Arc::new(value)) })
+        };
+        guards.iter().filter_map(said).collect()
     }
 
     pub(super) fn under<T>(&mut self, value: Value, span: Span, run: impl FnOnce(&mut Self) -> T) -> T {

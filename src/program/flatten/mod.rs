@@ -24,8 +24,10 @@ use course::{Course, Handed};
 
 /// Calls are followed this deep.
 const DEEPEST: usize = 8;
-/// A flat function keeps at most this many events; what lies behind is not seen.
+/// A flat function that has this many events follows no more calls: of what lies behind, only its own events are seen.
 const LONGEST: usize = 800;
+/// A flat function keeps at most this many events; what lies behind is not seen.
+const MOST: usize = 2400;
 /// Events of handed functions that are kept at a time, about 0.5 kB each: with more, those not asked for of late are forgotten
 /// and made anew when they are asked for, so that memory does not grow with the tree.
 const MOST_KEPT: usize = 150_000;
@@ -155,7 +157,7 @@ impl<'f, 't> Writer<'f, 't> {
         let own_conds = self.conds.len();
         for (number, event) in facts.events.iter().enumerate() {
             self.close_withs(&event.within);
-            if self.events.len() >= LONGEST {
+            if self.events.len() >= MOST {
                 break;
             }
             self.own(number as u32, event);

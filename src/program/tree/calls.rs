@@ -25,7 +25,11 @@ impl Tree {
         // What the code says of a result that is not known otherwise.
         let strange = match &found {
             Ty::Unknown => true,
-            Ty::Lib { path, .. } => !self.packs(function.file).knows(path),
+            // Nothing is known of what a call gives but that the library gives it.
+            Ty::Lib { path, .. } => {
+                let packs = self.packs(function.file);
+                !packs.knows(path) || path.ends_with("()") && packs.type_row(path).is_none()
+            }
             _ => false,
         };
         let found = match event.said.as_deref().filter(|_| strange).map(|said| self.declared_at(said, function, depth + 1)) {

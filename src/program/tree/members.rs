@@ -59,6 +59,9 @@ impl Tree {
                         return inner;
                     }
                 }
+                if let Some(added) = self.added_to(of, name) {
+                    return added;
+                }
                 match looks() {
                     Ty::Unknown => Ty::Lib { path: member.into(), of: args.clone(), sure: *sure },
                     found => found,
@@ -147,7 +150,10 @@ impl Tree {
         if let Some(kept) = self.kept_later(at, name, depth) {
             return kept;
         }
-        self.base_member(at, of, name, depth)
+        match self.in_blocks(at, of, name, depth) {
+            Ty::Unknown => self.base_member(at, of, name, depth),
+            found => found,
+        }
     }
 
     /// The member that the bases of a class give under a name.

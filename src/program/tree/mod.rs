@@ -2,6 +2,7 @@
 
 mod calls;
 mod defined;
+mod homes;
 mod members;
 mod names;
 mod settled;
@@ -33,6 +34,7 @@ pub struct Tree {
     pub book: Rulebook,
     modules: Modules,
     implementors: HashMap<ClassRef, Vec<ClassRef>>,
+    homes: homes::Homes,
     results: Memo<(FnRef, u32), Ty>,
     /// The environment that files of the tree set up.
     pub environment: Environment,
@@ -57,6 +59,7 @@ impl Tree {
             book,
             modules: Modules::new(&listed),
             implementors: HashMap::new(),
+            homes: homes::Homes::default(),
             results: Memo::new(),
             environment: Environment::new(),
             packages: vec![],
@@ -67,6 +70,9 @@ impl Tree {
             members: Names::new(),
             defined: OnceLock::new(),
         };
+        tree.homes = tree.find_homes();
+        // What was found on the way did not know of them.
+        tree = Tree { results: Memo::new(), names: Names::new(), members: Names::new(), ..tree };
         tree.implementors = tree.find_implementors();
         tree
     }
@@ -77,7 +83,11 @@ impl Tree {
             for (index, class) in facts.unit.classes.iter().enumerate() {
                 for base in &class.bases {
                     if let Ty::Instance(base) = self.declared(base, FnRef { file: facts.file, func: 0 }) {
-                        found.entry(base).or_default().push(ClassRef { file: facts.file, class: index as u32 });
+                        let class = self.home(ClassRef { file: facts.file, class: index as u32 });
+                        let known = found.entry(base).or_default();
+                        if !known.contains(&class) {
+                            known.push(class);
+                        }
                     }
                 }
             }
@@ -152,7 +162,7 @@ impl Tree {
     /// The class a method belongs to.
     pub fn class_of(&self, function: FnRef) -> Option<ClassRef> {
         let class = self.function(function)?.class?;
-        Some(ClassRef { file: function.file, class: class.0 })
+        Some(self.home(ClassRef { file: function.file, class: class.0 }))
     }
 
     /// What a value is. `file` decides which language's packs apply.

@@ -57,8 +57,14 @@ impl Tree {
             }
         }
         if let Some(class) = facts.unit.classes.iter().position(|class| class.name == name) {
-            return Ty::Class(ClassRef { file, class: class as u32 });
+            return Ty::Class(self.home(ClassRef { file, class: class as u32 }));
         }
+        self.found_elsewhere(file, name, depth)
+    }
+
+    /// What a name stands for by the imports of a file.
+    pub(super) fn found_elsewhere(&self, file: u32, name: &str, depth: u32) -> Ty {
+        let Some(facts) = self.files.get(file as usize) else { return Ty::Unknown };
         if let Some(import) = facts.unit.imports.iter().find(|import| import.local == name) {
             return self.imported(file, &import.module, import.member.as_deref(), depth);
         }

@@ -2,7 +2,7 @@
 
 use syn::{Block, Expr as SynExpr, Local, Stmt};
 
-use super::lower::{Lowering, declare, name, step};
+use super::lower::{Lowering, declare, expr, name, step};
 use super::pattern::binds_a_name;
 use crate::files::Span;
 use crate::syntax::{BinaryOp, ExitKind, Expr, ExprKind, Step, StepKind, Target};
@@ -145,7 +145,13 @@ impl Lowering {
             out.push(declare(target, None, span));
             return;
         };
-        let value = self.expr(&init.expr, out);
+        let mut value = self.expr(&init.expr, out);
+        if let syn::Pat::Type(typed) = &local.pat
+            && matches!(value.kind, ExprKind::Call(_) | ExprKind::Propagate(_))
+        {
+            let at = value.span;
+            value = expr(ExprKind::Typed(Box::new(value), self.type_ref(&typed.ty)), at);
+        }
         let Some((_, otherwise)) = &init.diverge else {
             let target = self.target(&local.pat);
             out.push(declare(target, Some(value), span));
