@@ -177,7 +177,9 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
     }
     let inside = |column: &Column| {
         let from = columns_of(view, &column.value, read.index);
-        (from.is_empty() || from.contains(&column.name)).then(|| changed_inside(view, &column.value, read.index, write.index)).flatten()
+        (from.is_empty() || from.contains(&column.name))
+            .then(|| changed_inside(view, &column.value, read.index, write.index))
+            .flatten()
     };
     let changed = write.statement.sets.iter().filter(|column| {
         column.kind == ColumnKind::Equal && (computes_from(view, column, read.index) || inside(column).is_some())

@@ -79,6 +79,8 @@ fn region(view: &View<'_>, index: u32, event: &FlatEvent, entered: bool) -> Opti
             });
             (value, meant.text("until"), scope, meant.sure)
         }
+        // A body that a call runs to make something is not run under what it makes.
+        (What::Meant(meant), _) if meant.is == Meaning::Calls => return None,
         (What::Nothing | What::Presumed(_) | What::Meant(_), Act::Call { .. }) if entered => {
             (Value::Flat(index), Some("block".to_owned()), None, true)
         }

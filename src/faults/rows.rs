@@ -468,14 +468,8 @@ pub fn says_exists(view: &View<'_>, value: &Value, read: u32) -> Option<bool> {
         Value::Mix(parts) => parts.iter().find_map(|part| says_exists(view, part, read)),
         Value::All(parts) | Value::Any(parts) => parts.iter().find_map(|part| says_exists(view, part, read)),
         Value::Flat(index) => {
-            let name = view
-                .event(*index)
-                .call()
-                .and_then(|(callee, _)| view.world.tree.name_of(callee))
-                .unwrap_or_default()
-                .to_lowercase();
-            let negative = matches!(name.as_str(), "is_none" | "is_empty" | "isempty" | "isnone" | "is_err");
-            Some(!negative)
+            let name = view.event(*index).call().and_then(|(callee, _)| view.world.tree.name_of(callee)).unwrap_or_default();
+            Some(!view.world.tree.book.verbs.is_absence(&name))
         }
         Value::Member(..) | Value::Index(..) | Value::Element(_) => Some(true),
         _ => None,

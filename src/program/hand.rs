@@ -210,6 +210,12 @@ impl Residues<'_> {
             parts.push(self.value(receiver, depth));
         }
         parts.extend(args.iter().take(4).map(|(_, value)| self.value(value, depth)));
+        // Asked whether there is nothing: the opposite of what it was asked of.
+        if let (Value::Member(_, name), [of]) = (callee, &parts[..])
+            && self.verbs.is_absence(name)
+        {
+            return Value::Not(Arc::new(of.clone()));
+        }
         let computes = matches!(callee, Value::Member(_, name) if self.verbs.is_arithmetic(name));
         match (computes, parts.len()) {
             (true, 2..) => {

@@ -170,9 +170,9 @@ impl Site<'_> {
             let file = super::tree::owner_file(&at);
             let inner = match &at {
                 Value::Op(_, pair) => Some(pair[0].clone()),
-                Value::Result(..) => look.meaning(&at, file).filter(|meant| meant.is == Meaning::Pass).and_then(|meant| {
-                    meant.part("of").cloned()
-                }),
+                Value::Result(..) => {
+                    look.meaning(&at, file).filter(|meant| meant.is == Meaning::Pass).and_then(|meant| meant.part("of").cloned())
+                }
                 _ => None,
             };
             match inner {

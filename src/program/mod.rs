@@ -3,6 +3,7 @@
 
 mod bind;
 mod columns;
+mod convention;
 mod deploy;
 mod flat;
 mod flatten;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
+use super::convention::by_convention;
 use super::flat::What;
 use super::packages::{idle_folders, within};
 use super::route::{Route, chained};
@@ -51,6 +52,7 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
         let entry = Entry { kind, at: Spot { file: function.file, span: *span }, route: Route::of(&meant), handler: function };
         links.entries.push((function, entry));
     }
+    links.entries.extend(by_convention(tree, function).map(|entry| (function, entry)));
     // By the event that registers them.
     let mut registered: Vec<(u32, usize)> = vec![];
     for (index, event) in flat.events.iter().enumerate().filter(|(_, event)| event.hops.is_empty()) {

@@ -8,7 +8,7 @@ use crate::facts::{Act, FnFacts, FnRef, Value};
 use crate::rules::TypeKind;
 
 /// Methods of HTTP that a handler may be registered for.
-const METHODS: [&str; 7] = ["get", "post", "put", "patch", "delete", "head", "options"];
+pub(super) const METHODS: [&str; 7] = ["get", "post", "put", "patch", "delete", "head", "options"];
 
 /// What is known of the request that enters a handler.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

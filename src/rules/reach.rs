@@ -40,6 +40,44 @@ pub struct ReachRules {
     pub request_words: Vec<String>,
     /// What a request's body is read by.
     pub body_words: Vec<String>,
+    /// Functions that a framework enters without being told of them.
+    #[serde(default, rename = "entry")]
+    pub entries: Vec<Convention>,
+}
+
+/// Functions that a framework enters by where they stand and what they are called.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Convention {
+    /// How they are entered.
+    pub kind: String,
+    /// Patterns of their files; none is any file.
+    files: Vec<String>,
+    /// What they are exported as; `*` is any name.
+    exports: Vec<String>,
+    /// Texts that the file or the function begins with, one of which is there.
+    pub marks: Vec<String>,
+    /// Names beside which the file is something else.
+    unless: Vec<String>,
+    /// Base classes whose methods they are.
+    pub bases: Vec<String>,
+    /// The names of those methods.
+    pub methods: Vec<String>,
+    /// How many parameters they have at least.
+    pub params: usize,
+}
+
+impl Convention {
+    /// Whether a file can have such functions.
+    pub fn speaks_of(&self, path: &str) -> bool {
+        self.files.is_empty() || self.files.iter().any(|pattern| fits(path, pattern))
+    }
+
+    /// Whether a function is one by the name it is exported as, among the names its file exports.
+    pub fn names(&self, name: &str, mut beside: impl Iterator<Item = impl AsRef<str>>) -> bool {
+        self.exports.iter().any(|known| known == "*" || known == name)
+            && !beside.any(|other| self.unless.iter().any(|known| known == other.as_ref()))
+    }
 }
 
 impl ReachRules {

@@ -23,6 +23,7 @@ pub struct Verbs {
     changes: HashSet<String>,
     keepers: HashSet<String>,
     arithmetic: HashSet<String>,
+    absence: HashSet<String>,
     stamps: HashSet<String>,
     tellers: HashSet<String>,
     remote: HashSet<String>,
@@ -101,6 +102,11 @@ impl Verbs {
     /// Whether a call of this name computes a number from its receiver and arguments, as libraries of exact numbers do.
     pub fn is_arithmetic(&self, name: &str) -> bool {
         self.arithmetic.contains(&name.to_lowercase())
+    }
+
+    /// Whether a call of this name, answered yes, says that there is nothing.
+    pub fn is_absence(&self, name: &str) -> bool {
+        self.absence.contains(&name.to_lowercase())
     }
 
     /// Whether every write sets a column of this name, whatever the write is for.

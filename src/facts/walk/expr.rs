@@ -57,7 +57,12 @@ impl Walker<'_> {
         match self.scopes.resolve(self.me.func, name) {
             Some(value @ Value::Global(_)) => self.env.get(name).cloned().unwrap_or(value),
             Some(value) => value,
-            None => self.env.get(name).cloned().or_else(|| self.meant_before(name)).unwrap_or_else(|| self.scopes.capture(self.me.func, name)),
+            None => self
+                .env
+                .get(name)
+                .cloned()
+                .or_else(|| self.meant_before(name))
+                .unwrap_or_else(|| self.scopes.capture(self.me.func, name)),
         }
     }
 

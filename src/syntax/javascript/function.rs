@@ -1,7 +1,8 @@
 //! Functions, arrows and methods.
 
 use oxc_ast::ast::{
-    ArrowFunctionBody, ArrowFunctionExpression, Decorator, Expression, FormalParameters, Function as Tree, FunctionBody,
+    ArrowFunctionBody, ArrowFunctionExpression, Decorator, Directive, Expression, FormalParameters, Function as Tree,
+    FunctionBody,
 };
 use oxc_span::GetSpan;
 
@@ -55,7 +56,7 @@ impl Lower {
                 function.params = params;
                 function.returns = returns;
                 function.flags = flags;
-                function.decorators = role.decorators;
+                function.decorators.extend(role.decorators);
                 function.body = body;
             });
         });
@@ -80,7 +81,7 @@ impl Lower {
                 function.params = params;
                 function.returns = returns;
                 function.flags = flags;
-                function.decorators = role.decorators;
+                function.decorators.extend(role.decorators);
                 function.body = body;
             });
         });
@@ -131,7 +132,17 @@ impl Lower {
     }
 
     fn function_body(&mut self, body: &FunctionBody) -> Vec<Step> {
+        self.directives(self.current, &body.directives);
         self.block(&body.statements)
+    }
+
+    /// What a function or a module says of itself before its first statement (`'use server'`) is kept with its decorators.
+    pub(super) fn directives(&mut self, of: FnId, directives: &[Directive]) {
+        let said = directives.iter().filter(|said| said.directive != "use strict");
+        let marks: Vec<Expr> = said.map(|said| expr(ExprKind::Text(said.directive.to_string()), span(said.span))).collect();
+        if let Some(function) = self.unit.functions.get_mut(of.0 as usize) {
+            function.decorators.extend(marks);
+        }
     }
 
     fn open(&mut self, name: &str, at: Span, name_span: Span, role: &Role) -> FnId {

@@ -153,6 +153,7 @@ impl Lower {
 
     fn program(mut self, source: &Source, program: &Program) -> Unit {
         self.exported = module::exported_locals(&program.body);
+        self.directives(FnId(0), &program.directives);
         let body = self.block(&program.body);
         self.unit.comments = program.comments.iter().map(|comment| self::comment(source, comment)).collect();
         if let Some(module) = self.unit.functions.first_mut() {
