@@ -9,8 +9,8 @@ use super::debounce::ends_soon;
 use super::effects::{decided, row_locked, under_a_shared_lock};
 use super::once::{check_then_insert, unbacked_calls};
 use super::rows::{
-    RowRead, RowWrite, arithmetic_on, changed_inside, columns_of, compares, computes_from, found_or_added, open_writes, row_reads, row_writes,
-    same_table,
+    RowRead, RowWrite, arithmetic_on, changed_inside, columns_of, compares, computes_from, found_or_added, open_writes,
+    row_reads, row_writes, same_table,
 };
 use super::subject::Judged;
 use super::view::View;
