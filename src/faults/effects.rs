@@ -188,7 +188,7 @@ pub fn claims(view: &View<'_>, event: &FlatEvent) -> bool {
     match &event.what {
         What::Statement(statement) => match statement.op {
             Op::Insert => statement.conflict && !unbacked(view, statement) || unique_key(view, event).is_some(),
-            Op::Upsert => statement.returning,
+            Op::Upsert => statement.returning || statement.conditional(),
             Op::Update => statement.conditional(),
             Op::Delete => true,
             Op::SessionLock | Op::TransactionLock => true,

@@ -113,6 +113,8 @@ fn advisory(view: &View<'_>, found: &mut Judged) {
         {
             candidate.hop(Role::Release, unlock, "freed on whatever connection this gets");
         }
+        // No caller frees what stays with a connection that is gone when this function returns.
+        candidate.stands = on_pool || goes_back;
         let confidence = if statement.sure && (on_pool || goes_back) { Confidence::High } else { Confidence::Medium };
         found.push(candidate.at_most(confidence).about(subject));
     }

@@ -201,6 +201,14 @@ pub(super) fn gated(view: &View<'_>, event: &FlatEvent, role_words: &[String]) -
                 args.iter().for_each(|(_, value)| collect(value, &mut names));
             }
         }
+        // Every copy is started by some file: that this is the one says nothing of which copy it is.
+        let reach = &view.world.tree.book.reach;
+        if cond
+            .value
+            .any(&|part| matches!(part, Value::Global(name) if reach.starter_names.iter().any(|known| **known == **name)))
+        {
+            names.retain(|name| !reach.starter_words.contains(&words(name).join("_")));
+        }
         names.iter().flat_map(|name| words(name)).any(|word| role_words.contains(&word))
     })
 }

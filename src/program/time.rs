@@ -116,6 +116,8 @@ fn by_meaning(look: &Look<'_>, meant: &Arc<Meant>, file: u32, depth: u32) -> Opt
     let next = |value: &Value| find(look, value, file, depth);
     match meant.is {
         Meaning::Pass => next(meant.part("of").unwrap_or(&meant.receiver)),
+        // A setting: somebody may have set it to something else.
+        Meaning::Pure => Some(Amount { sure: false, ..next(meant.part("default")?)? }),
         Meaning::Clock => Some(Amount { clock: 1.0, ..Amount::plain(0.0) }),
         Meaning::Time => {
             if let Some(of) = meant.part("of") {

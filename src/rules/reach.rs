@@ -32,6 +32,10 @@ pub struct ReachRules {
     test_modules: Vec<String>,
     /// Words in a setting that say which copy does a job.
     pub role_words: Vec<String>,
+    /// Names by which a file asks whether the program was started with it.
+    pub starter_names: Vec<String>,
+    /// What such a name is compared with.
+    pub starter_words: Vec<String>,
     /// Words in a package's name that say it is for developing or showing the others.
     pub dev_words: Vec<String>,
     /// Words in a setting or argument that say whether a copy changes the schema.

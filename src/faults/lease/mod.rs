@@ -31,6 +31,7 @@ pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Jud
         let leases = self::leases(inner, flattener);
         for lease in &leases {
             overrun::between_runs(inner, lease, round, found);
+            overrun::given_back(inner, lease, round, found);
             key::kept(inner, lease, round, found);
         }
         waits::detect(inner, &leases, round, found);

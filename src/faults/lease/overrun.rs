@@ -15,6 +15,8 @@ use crate::program::{FlatEvent, What};
 const MOST_OF_A_PERIOD: f64 = 0.75;
 /// Milliseconds of a lease that nobody expects to be outlasted by calls which usually answer at once.
 const LONG: f64 = 600e3;
+/// Milliseconds between runs from which on one run more than meant is a fault; what runs all the time may well do so.
+const RARE: f64 = 3_600e3;
 
 /// Why a lease can be outlasted.
 struct Reason<'v> {
@@ -152,4 +154,30 @@ pub(super) fn between_runs(view: &View<'_>, lease: &Lease<'_>, round: &Round, fo
         Sureness::Opaque => Confidence::Low,
     };
     found.push(candidate.at_most(lease.confidence()));
+}
+
+/// A lease that is given back when its run ends keeps nobody from the run who comes to it later.
+pub(super) fn given_back(view: &View<'_>, lease: &Lease<'_>, round: &Round, found: &mut Judged) {
+    let (Some(release), Some(period)) = (lease.release, round.period) else { return };
+    if !round.drifts || period < RARE || !round.takes(view, lease) {
+        return;
+    }
+    // What a read or a test decides about finds nothing to do the second time.
+    let always = |event: &FlatEvent| {
+        round.is_in(event.in_loop.map(|(spot, _)| spot))
+            && event.guards.iter().all(|guard| view.cond_depends(guard.cond).contains(&lease.acquire))
+    };
+    let done = lease.unguarded(view).into_iter().find(|(_, event, sureness)| *sureness == Sureness::Known && always(event));
+    let Some((_, work, _)) = done else { return };
+    let message = format!(
+        "the lease is given back when the run ends, and the job runs every {}: a copy whose clock started at another moment finds it free and runs it again",
+        shown(period)
+    );
+    let mut candidate = Candidate::new(view, "lock-lease-overrun", lease.event, work, message);
+    candidate.add(Role::Entry, round.at, format!("every {}", shown(period)));
+    candidate.hop(Role::Acquire, lease.event, "taken here");
+    candidate.hop(Role::Effect, work, view.describe(work));
+    candidate.hop(Role::Release, view.event(release), "given back before the last copy has asked for it");
+    candidate.stands = true;
+    found.push(candidate.at_most(lease.confidence()).at_most(Confidence::Medium));
 }

@@ -22,16 +22,21 @@ pub(super) struct Round {
 impl Round {
     /// Whether a lease taken in a run is kept until it ends, under a key that all runs share.
     pub fn keeps(&self, view: &View<'_>, lease: &Lease<'_>) -> bool {
+        lease.release.is_none() && self.takes(view, lease)
+    }
+
+    /// Whether each run asks once for a lease under a key that all runs share.
+    pub fn takes(&self, view: &View<'_>, lease: &Lease<'_>) -> bool {
         let same_for_all = lease.key.as_ref().is_some_and(|key| {
             view.flat.depends(key).is_empty()
                 && !key.any(&|part| matches!(part, Value::Element(_) | Value::Index(..) | Value::Unknown | Value::Mix(_)))
         });
-        let here = match (self.within, lease.event.in_loop) {
-            (Some(within), Some((spot, _))) => within == spot,
-            (Some(_), None) => false,
-            (None, in_loop) => in_loop.is_none(),
-        };
-        lease.release.is_none() && same_for_all && here && !retried(view, lease.event)
+        same_for_all && self.is_in(lease.event.in_loop.map(|(spot, _)| spot)) && !retried(view, lease.event)
+    }
+
+    /// Whether what stands in this loop, or in none, is done once a run.
+    pub fn is_in(&self, in_loop: Option<Spot>) -> bool {
+        self.within == in_loop
     }
 }
 
