@@ -18,7 +18,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 const COPIES: &str = "3";
-const REQUESTS: &str = "50";
+/// Options under which a verdict is not about volleys alone.
+const BESIDE_VOLLEYS: [&str; 3] = ["job", "stall", "kill"];
 
 fn main() -> Result<ExitCode> {
     let mut arguments = Arguments::from_args();
@@ -49,13 +50,15 @@ fn trials(board: &Arc<Board>) -> Result<Vec<Trial>> {
                 trials.push(Trial::test(format!("hammer/{name}"), move || judge_hammer(&service, &board)));
             }
             if let Some(volleys) = number("SEEDS_VOLLEYS")?
-                && service.seed().verdict.is_some()
+                && service.is_told_by_volleys()
             {
                 let (service, board) = (Arc::clone(&service), Arc::clone(board));
                 trials.push(Trial::test(format!("volleys/{name}"), move || judge_volleys(&service, volleys, &board)));
             }
-            let board = Arc::clone(board);
-            trials.push(Trial::test(format!("scan/{name}"), move || judge_scan(&service, &board)));
+            if service.seed().scan.is_some() {
+                let board = Arc::clone(board);
+                trials.push(Trial::test(format!("scan/{name}"), move || judge_scan(&service, &board)));
+            }
         }
     }
     Ok(trials)
@@ -79,29 +82,60 @@ struct Start {
     env: BTreeMap<String, String>,
 }
 
-/// What hammer fires, as its own options.
+/// What hammer does, as its own options by their long names.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Requests {
-    setup: String,
-    path: String,
-    body: String,
-    verify: Option<String>,
-    expect: Option<String>,
-    refusal: Option<String>,
+    #[serde(default)]
+    shell: String,
+    #[serde(flatten)]
+    options: toml::Table,
+}
+
+impl Requests {
+    fn arguments(&self) -> Result<Vec<String>> {
+        let mut arguments = Vec::new();
+        for (name, value) in &self.options {
+            let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+            for value in values {
+                arguments.push(format!("--{name}"));
+                match value {
+                    toml::Value::String(text) => arguments.push(text.clone()),
+                    toml::Value::Boolean(true) => {}
+                    other => bail!("--{name} is no text: {other}"),
+                }
+            }
+        }
+        if self.options.contains_key("data") {
+            arguments.extend(["--header", "content-type: application/json"].map(str::to_owned));
+        }
+        Ok(arguments)
+    }
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Seed {
     variant: String,
-    scan: BTreeSet<String>,
+    case: Option<String>,
+    scan: Option<BTreeSet<String>>,
+    #[serde(default)]
+    advice: BTreeSet<String>,
     requests: Option<String>,
     verdict: Option<String>,
     fails: Option<String>,
     compatible: Option<String>,
     incompatible: Option<String>,
     rounds: Option<u32>,
+    effects: Option<Effects>,
+}
+
+/// How many effects there must have been where there were most of them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Effects {
+    cell: String,
+    least: u64,
+    most: u64,
 }
 
 /// One variant in one language.
@@ -118,30 +152,53 @@ impl Service {
     }
 
     fn name(&self) -> String {
-        format!("{}/{}", self.language, self.seed().variant)
+        let case = self.seed().case.as_ref().map(|case| format!("-{case}")).unwrap_or_default();
+        format!("{}/{}{case}", self.language, self.seed().variant)
+    }
+
+    fn requests(&self) -> Result<&Requests> {
+        let name = self.seed().requests.as_ref().with_context(|| format!("{} has no requests", self.name()))?;
+        self.manifest.requests.get(name).with_context(|| format!("there are no requests `{name}`"))
+    }
+
+    fn is_told_by_volleys(&self) -> bool {
+        let beside = |requests: &Requests| BESIDE_VOLLEYS.iter().any(|name| requests.options.contains_key(*name));
+        self.seed().verdict.is_some() && !self.requests().is_ok_and(beside)
     }
 }
 
 fn judge_scan(service: &Service, board: &Board) -> Result<(), Failed> {
-    let expected = &service.seed().scan;
-    let said = scan(&service.folder).map_err(|error| format!("{error:#}"));
-    board.note(&service.name(), |row| {
-        row.scan_expected = rules(expected);
-        row.scan_said = said.as_ref().map_or_else(|_| "error".to_owned(), rules);
+    let seed = service.seed();
+    let expected = seed.scan.clone().unwrap_or_default();
+    let all = scan(&service.folder).map_err(|error| format!("{error:#}"));
+    let said = all.as_ref().map(|all| {
+        let of = |levels: &[&str]| -> BTreeSet<String> {
+            all.iter().filter(|(level, _)| levels.contains(&level.as_str())).map(|(_, rule)| rule.clone()).collect()
+        };
+        (of(&["error", "warning"]), of(&["advice"]))
     });
-    let said = said?;
-    if said == *expected { Ok(()) } else { Err(format!("expected {}, scan says {}", rules(expected), rules(&said)).into()) }
+    board.note(&service.name(), |row| {
+        row.scan_expected = rules(&expected);
+        row.scan_said = said.as_ref().map_or_else(|_| "error".to_owned(), |(said, _)| rules(said));
+    });
+    let (said, advice) = said.map_err(String::clone)?;
+    if said != expected {
+        return Err(format!("expected {}, scan says {}", rules(&expected), rules(&said)).into());
+    }
+    match advice.is_superset(&seed.advice) {
+        true => Ok(()),
+        false => Err(format!("expected the advice {}, scan gives {}", rules(&seed.advice), rules(&advice)).into()),
+    }
 }
 
-/// The rules found at error or warning level.
-fn scan(folder: &Path) -> Result<BTreeSet<String>> {
+/// The severities and rules of what is found.
+fn scan(folder: &Path) -> Result<BTreeSet<(String, String)>> {
     let report = report(lockcheck().args(["scan", "--format", "json"]).arg(folder))?.0;
     let findings = report["findings"].as_array().context("the report has no findings")?;
-    let counts = |finding: &&Value| matches!(finding["severity"].as_str(), Some("error" | "warning"));
+    let text = |finding: &Value, name: &str| finding[name].as_str().map(str::to_owned);
     findings
         .iter()
-        .filter(counts)
-        .map(|finding| finding["rule"].as_str().map(str::to_owned).context("a finding has no rule"))
+        .map(|finding| text(finding, "severity").zip(text(finding, "rule")).context("a finding has no severity or rule"))
         .collect()
 }
 
@@ -224,6 +281,8 @@ struct Judgement {
     verdict: String,
     fails: Option<String>,
     diagnosis: Vec<String>,
+    /// In the experiment of the expected cell that had most of them.
+    effects: Option<u64>,
 }
 
 impl Judgement {
@@ -232,6 +291,7 @@ impl Judgement {
             verdict: seed.verdict.clone().unwrap_or_default(),
             fails: seed.fails.clone(),
             diagnosis: seed.compatible.iter().cloned().collect(),
+            effects: None,
         }
     }
 
@@ -240,16 +300,24 @@ impl Judgement {
             && self.fails == seed.fails
             && seed.compatible.iter().all(|rule| self.diagnosis.contains(rule))
             && !seed.incompatible.iter().any(|rule| self.diagnosis.contains(rule))
+            && seed
+                .effects
+                .as_ref()
+                .is_none_or(|expected| self.effects.is_some_and(|effects| (expected.least..=expected.most).contains(&effects)))
     }
 
     /// Names the expected rule only, where the diagnosis holds it.
     fn in_short(&self, seed: &Seed) -> String {
-        match (&self.fails, &seed.compatible) {
+        let mut words = match (&self.fails, &seed.compatible) {
             (Some(cell), Some(rule)) if self.diagnosis.contains(rule) => {
                 format!("{}, {cell}: {rule} or {} more", self.verdict, self.diagnosis.len() - 1)
             }
             _ => self.to_string(),
+        };
+        if let (Some(expected), Some(effects)) = (&seed.effects, self.effects) {
+            words.push_str(&format!(", {effects} effects in {}", expected.cell));
         }
+        words
     }
 }
 
@@ -266,8 +334,7 @@ impl std::fmt::Display for Judgement {
 /// Starts three copies on a database of their own, fires, and reads the report.
 fn hammer(service: &Service, rounds: Option<u32>, more: &[&str]) -> Result<(Judgement, Value)> {
     let seed = service.seed();
-    let name = seed.requests.as_ref().with_context(|| format!("{} has no requests", seed.variant))?;
-    let requests = service.manifest.requests.get(name).with_context(|| format!("there are no requests `{name}`"))?;
+    let requests = service.requests()?;
     let start = &service.manifest.languages[&service.language];
 
     let mut command = lockcheck();
@@ -277,14 +344,9 @@ fn hammer(service: &Service, rounds: Option<u32>, more: &[&str]) -> Result<(Judg
         .env("REDIS_URL", from_tests_run("LOCKCHECK_TEST_REDIS_URL")?)
         .env("PATH", path_with_python()?)
         .envs(&start.env)
-        .args(["hammer", "--run", &start.run, "--copies", COPIES, "--ready", "/health"])
-        .args(["--path", &requests.path, "-X", "POST", "-H", "content-type: application/json", "-d", &requests.body])
-        .args(["-n", REQUESTS, "--setup", &requests.setup, "--format", "json"]);
-    for (option, value) in [("--verify", &requests.verify), ("--expect", &requests.expect), ("--refusal", &requests.refusal)] {
-        if let Some(value) = value {
-            command.args([option, value]);
-        }
-    }
+        .args(["hammer", "--run", &format!("{}{}", requests.shell, start.run), "--copies", COPIES, "--ready", "/health"])
+        .args(["--format", "json"])
+        .args(requests.arguments()?);
     if let Some(rounds) = rounds {
         command.args(["--rounds", &rounds.to_string()]);
     }
@@ -297,7 +359,9 @@ fn hammer(service: &Service, rounds: Option<u32>, more: &[&str]) -> Result<(Judg
         _ => 3,
     };
     ensure!(output.status.code() == Some(status), "{verdict} goes with exit status {status}, not {}", output.status);
-    let judgement = Judgement { verdict, fails: first_failing(&report), diagnosis: strings(&report["diagnosis"]) };
+    let (fails, diagnosis) = (first_failing(&report), strings(&report["diagnosis"]));
+    let effects = seed.effects.as_ref().and_then(|expected| most_effects(&report, &expected.cell));
+    let judgement = Judgement { verdict, fails, diagnosis, effects };
     Ok((judgement, report))
 }
 
@@ -306,6 +370,11 @@ fn first_failing(report: &Value) -> Option<String> {
     let experiments = report["experiments"].as_array()?;
     let failed = experiments.iter().filter(|one| one["holds"] == Value::Bool(false));
     failed.filter_map(|one| one["name"].as_str().map(str::to_owned)).min()
+}
+
+fn most_effects(report: &Value, cell: &str) -> Option<u64> {
+    let experiments = report["experiments"].as_array()?;
+    experiments.iter().filter(|one| one["name"] == cell).filter_map(|one| one["effects"].as_u64()).max()
 }
 
 fn strings(list: &Value) -> Vec<String> {

@@ -15,8 +15,10 @@ const ONE_PROCESS_STATE: [&str; 5] =
     ["process-guard", "process-counter", "process-rate-limit", "process-session", "local-file-lock"];
 const ONE_PROCESS_LIMIT: [&str; 2] = ["process-rate-limit", "process-counter"];
 const NOT_DECIDED_BY_DATA: [&str; 4] = ["check-then-insert", "check-then-act", "unconditional-claim", "lost-update"];
-const LOCK_EXCLUDES_NOBODY: [&str; 3] = ["lock-check-then-set", "lock-per-call", "process-guard"];
+const LOCK_EXCLUDES_NOBODY: [&str; 5] =
+    ["lock-check-then-set", "lock-per-call", "process-guard", "lock-result-ignored", "session-advisory-lock"];
 const LEASE_RUNS_OUT: [&str; 2] = ["lock-lease-overrun", "lock-without-fence"];
+const RUN_NOT_CLAIMED: [&str; 2] = ["unleased-job", "lock-lease-overrun"];
 const NEVER_FREE: [&str; 3] = ["lock-without-expiry", "lock-split-expiry", "lock-not-released"];
 const ONE_PROCESS_EXCLUSION: [&str; 3] = ["process-lock", "process-guard", "process-single-flight"];
 
@@ -40,10 +42,10 @@ pub fn need(rule: &str) -> Option<Need> {
     let within = |rules: &[&str]| rules.contains(&rule);
     if rule == "unleased-job" {
         Some(Need::Job)
-    } else if within(&NOT_DECIDED_BY_DATA) || within(&["lock-check-then-set", "lock-per-call", "refresh-stampede"]) {
-        Some(Need::Volley)
     } else if within(&ONE_PROCESS_STATE) || within(&ONE_PROCESS_EXCLUSION) {
         Some(Need::Copies)
+    } else if within(&NOT_DECIDED_BY_DATA) || within(&LOCK_EXCLUDES_NOBODY) || rule == "refresh-stampede" {
+        Some(Need::Volley)
     } else if within(&LEASE_RUNS_OUT) {
         Some(Need::Stall)
     } else if within(&NEVER_FREE) {
@@ -113,9 +115,10 @@ fn by_themselves(experiments: &[Experiment]) -> Diagnosis {
     };
     if all >= alone * copies {
         let why = format!(
-            "{copies} copies did it {all} times, one alone {alone}{each}: every copy runs the job, and nothing claims the run."
+            "{copies} copies did it {all} times, one alone {alone}{each}: every copy runs the job, and nothing claims the run, or what \
+             claims it is given back before the next copy asks for it."
         );
-        return Diagnosis { rules: vec!["unleased-job"], why: vec![why] };
+        return Diagnosis { rules: RUN_NOT_CLAIMED.to_vec(), why: vec![why] };
     }
     let why = format!(
         "{copies} copies did it {all} times, one alone {alone}{each}: more often than one copy, but not once for each: what claims the run \

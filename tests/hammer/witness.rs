@@ -117,7 +117,7 @@ fn a_job_that_every_copy_runs_is_counted() {
     let job = ["--job", "6s", "--rounds", "1", "--witness", "POST /mail", "--html", page.path().to_str().unwrap()];
     let (verdict, report) = served("every", "3", &job);
     assert_eq!(verdict, Verdict::Broken, "{report:#}");
-    assert_eq!(diagnosis(&report), ["unleased-job"], "{report:#}");
+    assert_eq!(diagnosis(&report), ["unleased-job", "lock-lease-overrun"], "{report:#}");
     assert_eq!(cells(&report, "job")[0]["witness_by_copy"], json!({"mail": {"copy 1": 1, "copy 2": 1, "copy 3": 1}}));
     assert!(why(&report).contains("3 copies did it 3 times, one alone 1"), "{report:#}");
     let drawn = fs::read_to_string(page.path()).unwrap();
