@@ -193,7 +193,7 @@ fn judge_scan(service: &Service, board: &Board) -> Result<(), Failed> {
 
 /// The severities and rules of what is found.
 fn scan(folder: &Path) -> Result<BTreeSet<(String, String)>> {
-    let report = report(lockcheck().args(["scan", "--format", "json"]).arg(folder))?.0;
+    let report = report(lockcheck().args(["scan", "--strict", "--format", "json"]).arg(folder))?.0;
     let findings = report["findings"].as_array().context("the report has no findings")?;
     let text = |finding: &Value, name: &str| finding[name].as_str().map(str::to_owned);
     findings
