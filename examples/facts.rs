@@ -6,7 +6,7 @@ use std::path::Path;
 
 use lockcheck::facts::{Act, facts};
 use lockcheck::files::{WalkOptions, read_tree};
-use lockcheck::program::{Flattener, Schema, Tree, What};
+use lockcheck::program::{Aliases, Flattener, Modules, Schema, Tree, What};
 use lockcheck::rules::{RuleSet, Rulebook};
 use lockcheck::syntax;
 
@@ -23,8 +23,10 @@ fn main() -> anyhow::Result<()> {
             sources.push(source);
         }
     }
-    let paths = sources.iter().map(|source| source.path.clone()).collect();
-    let tree = Tree::new(files, paths, Rulebook::load(&RuleSet::builtin())?);
+    let listed: Vec<_> = sources.iter().map(|source| (source.path.clone(), source.language)).collect();
+    let modules = Modules::new(&listed).with_aliases(Aliases::read(&found.documents));
+    let paths = listed.into_iter().map(|(path, _)| path).collect();
+    let tree = Tree::linked(files, paths, Rulebook::load(&RuleSet::builtin())?, modules);
     let flattener = Flattener::new(&tree);
     let mut out = String::new();
     if wanted.is_none() {

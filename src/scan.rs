@@ -16,7 +16,7 @@ use crate::rules::{Catalogue, FileRole, RuleSet, Rulebook, ScriptKind};
 use crate::syntax;
 
 use parsed::deep_threads;
-use waves::read_waves;
+use waves::{modules_of, read_waves};
 
 /// What to scan and how.
 #[derive(Debug, Clone, Default)]
@@ -66,7 +66,8 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
     tree.sources.retain(|source| book.reach.role(&source.path, std::iter::empty()) != FileRole::Test);
     let is_data = |source: &Source| book.deploy.reads(&source.path, &source.text) || book.settings.speaks_in(&source.text);
     let threads = deep_threads()?;
-    let mut read = threads.install(|| read_waves(&parsed_sources(&tree), options.every_file, &is_data, progress));
+    let modules = modules_of(&parsed_sources(&tree), &tree.documents);
+    let mut read = threads.install(|| read_waves(&parsed_sources(&tree), &modules, options.every_file, &is_data, progress));
     tree.gaps.extend(read.iter_mut().flat_map(|parsed| std::mem::take(&mut parsed.gaps)));
     let parsed = read.iter().filter(|parsed| !parsed.failed).count();
     let facts: Vec<FileFacts> = read.into_iter().map(|parsed| parsed.facts).collect();
@@ -76,7 +77,10 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
     tree.forget(|source| !syntax::reads(source.language) || is_data(source));
 
     progress(Progress { stage: "linking", done: 0, total: 0 });
-    let (found, copies) = threads.install(|| find_faults(&tree, &parsed_sources(&tree), facts, book, &catalogue, options.copies));
+    let sources = parsed_sources(&tree);
+    let paths = sources.iter().map(|source| source.path.clone()).collect();
+    let program = program::Tree::linked(facts, paths, book, modules);
+    let (found, copies) = threads.install(|| find_faults(&tree, &sources, program, &catalogue, options.copies));
     let named: BTreeSet<&str> = found.findings.iter().flat_map(Finding::places).map(|place| place.path.as_str()).collect();
     tree.recall(&options.root, named);
     let (suppressions, unclear) = Suppressions::read(remarks, &catalogue);
@@ -115,15 +119,13 @@ fn parsed_sources(tree: &Tree) -> Vec<&Source> {
 fn find_faults(
     tree: &Tree,
     sources: &[&Source],
-    files: Vec<FileFacts>,
-    book: Rulebook,
+    program: program::Tree,
     catalogue: &Catalogue,
     given: Option<u32>,
 ) -> (Detected, Copies) {
-    let paths = sources.iter().map(|source| source.path.clone()).collect();
-    let environment = program::environment(&book, &tree.documents);
-    let packages = program::packages(&book.reach, &tree.documents);
-    let program = program::Tree::new(files, paths, book).with_environment(environment).with_packages(packages);
+    let environment = program::environment(&program.book, &tree.documents);
+    let packages = program::packages(&program.book.reach, &tree.documents);
+    let program = program.with_environment(environment).with_packages(packages);
     let flattener = Flattener::new(&program);
     let world = World {
         tree: &program,

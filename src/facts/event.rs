@@ -58,6 +58,8 @@ pub struct FnFacts {
     pub decorators: Vec<Mark>,
     /// It has no body, or an empty one: the signature of an interface's or abstract method.
     pub is_empty: bool,
+    /// What it does is written elsewhere: a signature, or a body that only throws.
+    pub is_open: bool,
 }
 
 /// A condition, and whether it held: what must be so for an event to happen.

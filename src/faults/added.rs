@@ -4,9 +4,10 @@
 use super::rows::{RowRead, RowWrite};
 use super::transactions::on_the_way;
 use super::view::View;
-use crate::facts::{FnRef, Value};
+use crate::facts::{Act, FnRef, Value};
 use crate::program::{Column, ColumnKind, FlatEvent, Op, column_key, decorator};
 use crate::rules::Meaning;
+use crate::syntax::CallForm;
 
 /// Whether a read asks for rows of one that was just added.
 pub(super) fn asks_for_its_own(view: &View<'_>, read: &RowRead<'_>) -> bool {
@@ -26,7 +27,8 @@ fn added_before(view: &View<'_>, read: &RowRead<'_>, of: &Value, member: Option<
     view.flat.part_of(of).into_iter().filter(|at| *at < read.index).map(|at| view.event(at)).any(|event| {
         event.statement().is_some_and(|added| {
             let given = |member: &str| added.sets.iter().any(|column| column.name == member);
-            added.op == Op::Insert && !added.conflict && !added.keyed && !added.sets.is_empty() && !member.is_some_and(given)
+            let written = !added.sets.is_empty() || added.entity.as_ref().is_some_and(|entity| made_here(view, entity));
+            added.op == Op::Insert && !added.conflict && !added.keyed && written && !member.is_some_and(given)
         }) && on_the_way(event, read.event)
     })
 }
@@ -48,6 +50,11 @@ pub(super) fn of_the_changed(view: &View<'_>, read: &RowRead<'_>, write: &RowWri
     let function = read.event.origin.0;
     runs_after_adding(view, function)
         .is_some_and(|(row, _)| names(&read.statement.wheres, function, row) && names(&write.statement.sets, function, row))
+}
+
+/// Whether a value is an object made on this way.
+fn made_here(view: &View<'_>, value: &Value) -> bool {
+    matches!(value, Value::Flat(at) if matches!(view.event(*at).act, Act::Call { form: CallForm::New, .. }))
 }
 
 /// Whether a value is the row, or its identity, that a function is handed which runs right after a row was added.

@@ -94,7 +94,13 @@ fn same_row(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
             && !view.flat.depends(&column.value).contains(&read.index)
             && asked.any(|asked| asked.kind == ColumnKind::Compared && asked.value == column.value)
     };
-    !statement.wheres.iter().any(|column| other(&column))
+    // A list of all that are free says nothing of the one row that a key from elsewhere names.
+    let keys = || statement.wheres.iter().filter(|column| column.kind == ColumnKind::Equal);
+    let from_it = |value: &Value| *value == Value::Unknown || view.flat.depends(value).contains(&read.index);
+    let listed = !read.statement.wheres.is_empty() && read.statement.wheres.iter().all(|asked| asked.kind != ColumnKind::Equal);
+    let led = || write.event.guards.iter().any(|guard| view.cond_depends(guard.cond).contains(&read.index));
+    let elsewhere = listed && keys().next().is_some() && !keys().any(|column| from_it(&column.value)) && !led();
+    !elsewhere && !statement.wheres.iter().any(|column| other(&column))
 }
 
 /// Whether the write is left out only where the row has the new value already: that asks for a change, not for a free row.
@@ -135,8 +141,18 @@ fn leads_on(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &
 
 /// Whether a value says that something is so, and nothing of who made it so: a constant, the time, a new id.
 fn says_only_that(view: &View<'_>, value: &Value) -> bool {
+    let now = |value: &Value| {
+        let named = || {
+            view.world
+                .tree
+                .name_of(value)
+                .is_some_and(|name| matches!(name.to_lowercase().as_str(), "now" | "time" | "timestamp"))
+        };
+        matches!(value, Value::Param(..)) && named()
+    };
     let plain = |value: &Value| {
-        matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Unknown)
+        now(value)
+            || matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Unknown)
             || names_a_constant(value)
     };
     let clock = |index: &u32| match &view.event(*index).what {
@@ -146,6 +162,10 @@ fn says_only_that(view: &View<'_>, value: &Value) -> bool {
         _ => false,
     };
     let from = view.flat.depends(value);
+    let options = value.options();
+    if options.len() > 1 {
+        return options.into_iter().all(|option| says_only_that(view, option));
+    }
     plain(value) || !from.is_empty() && from.iter().all(clock)
 }
 

@@ -171,7 +171,7 @@ fn was_added(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool 
 
 fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
     let presumed = read.presumed() || write.presumed;
-    let related = same_table(read, write, view) || presumed;
+    let related = same_table(read, write, view) || presumed && !read_elsewhere(read, write);
     if !matches!(write.statement.op, Op::Update | Op::Upsert) || !related || write.statement.conditional() {
         return None;
     }
@@ -202,6 +202,16 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
         found.add(Role::State, at, "changed in memory here".to_owned());
     }
     Some(found)
+}
+
+/// Whether a read that is presumed from its name names something else than the table that is written for sure.
+fn read_elsewhere(read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
+    match (&read.statement.table, &write.statement.table) {
+        (Some(left), Some(right)) => {
+            read.presumed() && !write.presumed && !left.contains(right.as_str()) && !right.contains(left.as_str())
+        }
+        _ => false,
+    }
 }
 
 /// Where between a read and a write a member of this name is computed anew, at most three places.

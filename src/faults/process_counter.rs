@@ -8,8 +8,8 @@ use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::{StateChange, changes, is_state, tests_in};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, Holder, Op, Spot, What};
+use crate::facts::{Act, Event, Value};
+use crate::program::{FlatEvent, Holder, Op, Spot, Ty, What};
 use crate::rules::{Meaning, Scope, words};
 use crate::syntax::{BinaryOp, ExitKind};
 
@@ -60,7 +60,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
             continue;
         }
         let subject = Subject::of(Kind::Counter, view.event(change.event)).kept_in(view, &change.place);
-        if bounds_what_is_open(view, change) {
+        if bounds_what_is_open(view, change) || bounds_what_runs(view, change) {
             found.sound(subject, vec![Reason::new(Why::Bounds)]);
         } else if let Some(at) = limits(view, change, &changes) {
             let candidate = limit(view, change, at);
@@ -98,6 +98,29 @@ fn bounds_what_is_open(view: &View<'_>, change: &StateChange) -> bool {
             }
             _ => false,
         })
+    })
+}
+
+/// Whether the count goes down again behind work that was handed in: how much of it one process does at a time.
+fn bounds_what_runs(view: &View<'_>, change: &StateChange) -> bool {
+    let tree = view.world.tree;
+    let file = view.event(change.event).origin.0.file;
+    let lowers = |event: &Event| match &event.act {
+        Act::Write { place, op: Some(BinaryOp::Sub), .. } => view.place(place).is_some_and(|place| place.same(&change.place)),
+        _ => false,
+    };
+    let leads_down = |event: &Event| match &event.act {
+        Act::Call { callee, .. } => match tree.ty(callee, file) {
+            Ty::Function(helper) => tree.facts(helper).is_some_and(|facts| facts.events.iter().any(lowers)),
+            _ => false,
+        },
+        _ => lowers(event),
+    };
+    let works = |event: &Event| matches!(&event.act, Act::Call { callee: Value::Param(..), awaited: true, .. });
+    let Some(facts) = tree.files.get(file as usize).filter(|_| change.counts) else { return false };
+    facts.functions.iter().any(|function| {
+        let mut events = function.events.iter();
+        events.any(works) && events.any(leads_down)
     })
 }
 

@@ -43,12 +43,18 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         let memo = !refreshes_credential(view, event) && tests.iter().any(|test| given_out(view, test));
         for test in tests {
             let Some(change) = changed_near(view, &changes, &test) else { continue };
+            let asked = test.event.map_or(test.at, |index| view.event(index).at);
             let told = match sound(view, &changes, &test, index, event, sureness) {
-                Some(reason) => Err(reason),
+                Some(reason) => {
+                    // Callers may see less of what is kept.
+                    if reason.why == Why::Memo {
+                        found.cleared.push((asked, event.at));
+                    }
+                    Err(reason)
+                }
                 // Work that is done where the entry is there looks something up; it does not ask whether it was done.
                 None if looked_up.contains(&test.place) => Err(Reason::new(Why::LooksUp)),
                 None if either_way(view, &test, event) => {
-                    let asked = test.event.map_or(test.at, |index| view.event(index).at);
                     found.cleared.push((asked, event.at));
                     Err(Reason::new(Why::EitherWay))
                 }
@@ -172,6 +178,11 @@ fn sound(
     }
     let memo = remembers(view, changes, test, index, event) && !refreshes_credential(view, event);
     memo.then(|| Reason::new(Why::Memo))
+}
+
+/// Whether what a test asks keeps what was read or worked out once: a memo, whose answer decides like what it keeps.
+pub(super) fn is_memo(view: &View<'_>, changes: &[StateChange], test: &StateTest, index: u32, event: &FlatEvent) -> bool {
+    remembers(view, changes, test, index, event) && !refreshes_credential(view, event)
 }
 
 /// A lock made by hand: state is asked, filled, and cleared again whatever happens, around work that the caller hands in.

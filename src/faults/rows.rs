@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::effects::{decided_apart, decided_elsewhere, unique_key};
+use super::process_guard::is_memo;
 use super::tests_of_state::{changes, tests_guarding};
 use super::view::View;
 use crate::facts::{Act, Guard, Value};
@@ -88,15 +89,17 @@ pub fn row_reads<'v>(view: &View<'v>) -> Vec<RowRead<'v>> {
 /// Writes of a function that nothing all copies see decides, and that no lock or guard of the process stands before (those
 /// are faults of their own).
 pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
-    let changed = changes(view);
-    let changed: Vec<_> = changed.iter().filter(|change| !change.removes && view.lasts(&change.place)).collect();
+    let all = changes(view);
+    let changed: Vec<_> = all.iter().filter(|change| !change.removes && view.lasts(&change.place)).collect();
     let mut writes = row_writes(view);
     writes.retain(|write| {
         let (index, event) = (write.index, write.event);
         let guarded_here =
             view.regions.iter().any(|region| region.scope == Scope::Process && region.excludes() && region.holds(index, event))
                 || !changed.is_empty()
-                    && tests_guarding(view, event).iter().any(|test| changed.iter().any(|change| change.place.same(&test.place)));
+                    && tests_guarding(view, event).iter().any(|test| {
+                        changed.iter().any(|change| change.place.same(&test.place)) && !is_memo(view, &all, test, index, event)
+                    });
         let locked_badly =
             view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
         // A write that lets the database compute may still spend what was compared before it.

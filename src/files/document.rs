@@ -32,7 +32,10 @@ pub struct Document {
 impl Document {
     /// Whether a file of this name is read as a document.
     pub fn is_one(name: &str) -> bool {
-        NAMES.contains(&name) || name.starts_with("Dockerfile.") || ENDINGS.iter().any(|ending| name.ends_with(ending))
+        NAMES.contains(&name)
+            || name.starts_with("Dockerfile.")
+            || ENDINGS.iter().any(|ending| name.ends_with(ending))
+            || name.ends_with(".json") && (name.contains("tsconfig") || name.contains("jsconfig"))
     }
 
     /// A document from its parts.

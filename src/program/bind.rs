@@ -8,7 +8,7 @@ use super::flat::{Look, Presumed, What};
 use super::meaning::{Args, Meant, meaning_on, receiver};
 use super::statement::{ColumnKind, Op, Statement, table_key};
 use super::{Ty, statements, store};
-use crate::facts::{Act, Value};
+use crate::facts::{Act, FnRef, Value};
 use crate::rules::{Meaning, TypeKind};
 use crate::syntax::CallForm;
 
@@ -32,7 +32,12 @@ pub fn bind(look: &Look<'_>, site: &Site<'_>) -> What {
         return of_row(look, meant, site);
     }
     let ty = tree.ty(&callee, site.file);
-    if matches!(ty, Ty::Function(_) | Ty::Class(_)) {
+    // What an interface names is done by someone who is not known: its name says what it looks like.
+    let open = |function: FnRef| {
+        tree.facts(function).is_some_and(|facts| facts.is_open)
+            && !tree.class_of(function).is_some_and(|class| tree.is_done(class))
+    };
+    if matches!(ty, Ty::Function(function) if !open(function)) || matches!(ty, Ty::Class(_)) {
         return What::Nothing;
     }
     if let Value::Member(_, name) = &callee {

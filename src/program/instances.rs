@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{ClassRef, Tree, Ty};
 use crate::facts::{Act, FnRef, Value};
-use crate::rules::Meaning;
+use crate::rules::{Meaning, TypeKind};
 
 /// How many instances of a class one process makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,9 @@ impl Instances {
         }
         let mut instances = Instances { single: singletons(tree), places: HashMap::new() };
         for (class, function, given_out) in made {
-            if function.func == 0 || given_out && at_start.contains(&function) {
+            if record(tree, class) {
+                *instances.places.entry(class).or_default() += 2;
+            } else if function.func == 0 || given_out && at_start.contains(&function) {
                 instances.single.insert(class);
             } else {
                 let times = if given_out { calls.get(&function).copied().unwrap_or(0) } else { 2 };
@@ -83,6 +85,16 @@ impl Instances {
             _ => Instance::Unseen,
         }
     }
+}
+
+/// Whether objects of a class are rows of a table: as many as there are rows.
+fn record(tree: &Tree, class: ClassRef) -> bool {
+    let marks = tree.files.get(class.file as usize).and_then(|facts| facts.class_marks.get(&class.class));
+    marks
+        .into_iter()
+        .flatten()
+        .any(|(mark, _)| super::decorator(tree, mark, class.file).is_some_and(|meant| meant.is == Meaning::Table))
+        || tree.base_type(class, 0).is_some_and(|id| tree.packs(class.file).kind(&id) == TypeKind::Entity)
 }
 
 /// Where a function keeps an object it makes.

@@ -281,6 +281,14 @@ impl Site<'_> {
         if let (Value::List(items), "*") = (&settled, key) {
             return Ok(items.first().cloned());
         }
+        // What a callback makes of each element.
+        if let (Value::Flat(index), "*") = (&settled, key) {
+            let made = self
+                .events
+                .get(*index as usize)
+                .filter(|event| event.meant(Meaning::Calls).is_some_and(|calls| calls.part("each").is_some()));
+            return Ok(made.and_then(|event| event.returns.first()).map(|(value, _)| value.clone()));
+        }
         let Value::Object(_, entries) = &settled else { return Ok(None) };
         if let Some(own) = settled.entry(key) {
             return Ok(Some(own.clone()));

@@ -1,6 +1,7 @@
 //! The linked program: names resolved across files, packs bound to them, calls followed, schema known.
 //! The only stage where languages, packs and faults meet.
 
+mod aliases;
 mod bind;
 mod columns;
 mod convention;
@@ -30,6 +31,7 @@ mod time;
 mod tree;
 mod ty;
 
+pub use aliases::Aliases;
 pub use columns::entity_columns;
 pub use deploy::{Copies, Counted, Deployment, deployments, forks};
 pub use flat::{Flat, FlatCond, FlatEvent, Look, Presumed, Spot, What};

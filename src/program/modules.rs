@@ -1,8 +1,9 @@
-//! Which file of the tree a module name means. It knows folder conventions of the languages' module systems, nothing else.
+//! Which file of the tree a module name means, by folder conventions of the languages' module systems and by what the tree's
+//! projects say ([`Aliases`]).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Ty;
+use super::{Aliases, Ty};
 use crate::files::Language;
 
 /// Files by path without extension, and folders.
@@ -12,6 +13,7 @@ pub struct Modules {
     by_name: FxHashMap<String, Vec<String>>,
     languages: Vec<Language>,
     paths: Vec<String>,
+    aliases: Aliases,
 }
 
 impl Modules {
@@ -23,6 +25,7 @@ impl Modules {
             by_name: FxHashMap::default(),
             languages: files.iter().map(|(_, language)| *language).collect(),
             paths: files.iter().map(|(path, _)| path.clone()).collect(),
+            aliases: Aliases::default(),
         };
         for (index, (path, _)) in files.iter().enumerate() {
             let stem = stem(path);
@@ -41,6 +44,11 @@ impl Modules {
             paths.dedup();
         });
         modules
+    }
+
+    /// The same modules with what the tree's projects say of their names.
+    pub fn with_aliases(self, aliases: Aliases) -> Modules {
+        Modules { aliases, ..self }
     }
 
     /// The file or folder at a path without extension.
@@ -85,6 +93,14 @@ impl Modules {
             let joined = normalize(&join(parent(from), module));
             return self.at(&joined, language).or_else(|| self.at(stem(&joined), language));
         }
+        let said = self.aliases.paths(from, module);
+        if let Some(found) = said.iter().find_map(|path| self.script_at(path)) {
+            return Some(found);
+        }
+        // What a package says it needs is not a folder that happens to go by that name.
+        if self.aliases.needs(from, module) {
+            return None;
+        }
         let rest = module.strip_prefix("@/").or_else(|| module.strip_prefix("~/")).or_else(|| module.strip_prefix("#/"));
         // `@server/models` by a path alias of the project: a folder of that name.
         if let (None, Some(alias)) = (rest, module.strip_prefix(['@', '~', '#'])) {
@@ -117,6 +133,13 @@ impl Modules {
             folder = parent(folder);
         }
         rest.and_then(|_| self.by_suffix(wanted, from, language))
+    }
+
+    /// The file at a path, with a file's ending or without.
+    fn script_at(&self, path: &str) -> Option<Ty> {
+        let ways = [path, stem_of_script(path)];
+        let mut found = ways.iter().filter_map(|path| self.at(path, Language::JavaScript));
+        found.find(|found| matches!(found, Ty::Module(_)))
     }
 
     fn find_dotted(&self, from: &str, module: &str) -> Option<Ty> {
@@ -248,7 +271,7 @@ fn index_names(language: Language) -> &'static [&'static str] {
     }
 }
 
-fn common_prefix(left: &str, right: &str) -> usize {
+pub(super) fn common_prefix(left: &str, right: &str) -> usize {
     left.split('/').zip(right.split('/')).take_while(|(left, right)| left == right).count()
 }
 
@@ -262,10 +285,13 @@ fn stem(path: &str) -> &str {
 }
 
 fn stem_of_script(module: &str) -> &str {
-    [".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs"].iter().find_map(|end| module.strip_suffix(end)).unwrap_or(module)
+    [".d.ts", ".d.mts", ".d.cts", ".ts", ".mts", ".cts", ".tsx", ".js", ".jsx", ".mjs", ".cjs"]
+        .iter()
+        .find_map(|end| module.strip_suffix(end))
+        .unwrap_or(module)
 }
 
-fn parent(path: &str) -> &str {
+pub(super) fn parent(path: &str) -> &str {
     path.rfind('/').map_or("", |at| &path[..at])
 }
 
@@ -273,7 +299,7 @@ fn last(path: &str) -> &str {
     path.rfind('/').map_or(path, |at| &path[at + 1..])
 }
 
-fn join(folder: &str, name: &str) -> String {
+pub(super) fn join(folder: &str, name: &str) -> String {
     match (folder, name) {
         ("", name) => name.to_owned(),
         (folder, "") => folder.to_owned(),

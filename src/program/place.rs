@@ -219,6 +219,7 @@ pub fn lifetime(tree: &Tree, classes: &Instances, place: &Place) -> Lifetime {
                 tree.class(*class).is_some_and(|known| known.fields.iter().any(|field| field.name == **name && field.is_static))
                     && (holds(tree, *class, name) || written_on_class(tree, *class, name));
             match classes.made(*class) {
+                _ if kept_beside(tree, classes, *class, name) => Lifetime::Call,
                 _ if is_static => Lifetime::Process { sure: true },
                 Instance::Single => Lifetime::Process { sure: true },
                 Instance::Many => Lifetime::Call,
@@ -235,6 +236,18 @@ pub fn lifetime(tree: &Tree, classes: &Instances, place: &Place) -> Lifetime {
             }
         }
         Holder::Local(_) | Holder::Param(..) => Lifetime::Call,
+    }
+}
+
+/// Whether a field keeps entries by objects that come and go, a request's context: its entries are theirs.
+fn kept_beside(tree: &Tree, classes: &Instances, class: ClassRef, name: &Arc<str>) -> bool {
+    match tree.member(&Ty::Instance(class), name, class.file) {
+        Ty::Lib { path, of, .. } if of.len() > 1 && tree.packs(class.file).kind(&path) == TypeKind::State => match &of[0] {
+            Ty::Instance(key) => classes.made(*key) == Instance::Many,
+            Ty::Lib { path, .. } => tree.packs(class.file).kind(path) == TypeKind::Local,
+            _ => false,
+        },
+        _ => false,
     }
 }
 

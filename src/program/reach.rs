@@ -9,6 +9,7 @@ use super::route::{Route, chained};
 use super::{Flat, Spot, Tree, Ty, decorator};
 use crate::facts::{Act, FnRef, Value};
 use crate::rules::{FileRole, Meaning};
+use crate::syntax::ExportTarget;
 
 /// How code is entered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,9 +128,24 @@ impl Reach {
         if called.is_empty() {
             return called;
         }
+        // Whether any other than commands imports a file; of those that somebody does.
+        let mut taken: HashMap<u32, bool> = HashMap::new();
+        for facts in &tree.files {
+            let other = self.role(facts.file) != FileRole::Cli;
+            // A package that a command takes by its name is there for others too.
+            let counts = |module: &str| other || module.starts_with('.');
+            let imports = facts.unit.imports.iter().filter(|import| counts(&import.module));
+            let imported = imports.filter_map(|import| tree.imported_file(facts.file, &import.module));
+            imported.for_each(|file| *taken.entry(file).or_default() |= other);
+        }
+        called.retain(|file| taken.get(file) != Some(&true));
+        // What a package hands on is for whoever takes the package.
         for facts in tree.files.iter().filter(|facts| self.role(facts.file) != FileRole::Cli) {
-            for import in &facts.unit.imports {
-                if let Some(file) = tree.imported_file(facts.file, &import.module) {
+            let outside = taken.get(&facts.file) != Some(&false);
+            for export in facts.unit.exports.iter().filter(|_| outside) {
+                if let ExportTarget::Other { module, .. } = &export.target
+                    && let Some(file) = tree.imported_file(facts.file, module)
+                {
                     called.remove(&file);
                 }
             }

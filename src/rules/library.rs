@@ -19,6 +19,8 @@ pub struct Library {
     rows: FxHashMap<String, Vec<(usize, usize)>>,
     rows_of_method: FxHashMap<String, Vec<(usize, usize)>>,
     heads: FxHashSet<String>,
+    /// Every path that a row or type speaks of, and what such a path begins with.
+    spoken: FxHashSet<String>,
 }
 
 /// A row with the pack it stands in.
@@ -63,12 +65,13 @@ impl Library {
                 match path.strip_prefix("*.") {
                     Some(member) => self.type_of_member.insert(member.to_owned(), id.clone()),
                     None => {
-                        self.heads.insert(head(path).to_owned());
+                        self.speak(path);
                         self.type_of_path.insert(expand(path), id.clone())
                     }
                 };
             }
             for base in &row.bases {
+                self.spoken.extend(beginnings(base).map(str::to_owned));
                 self.type_of_base.insert(expand(base), id.clone());
             }
             for like in &row.like {
@@ -77,7 +80,7 @@ impl Library {
         }
         for (number, row) in pack.calls.iter().enumerate() {
             for path in &row.on {
-                self.heads.insert(head(path).to_owned());
+                self.speak(path);
                 // A row may be on a value of a type called as a function: `Type()`.
                 let called = path.strip_suffix("()").is_some_and(named);
                 let full = if called { format!("{name}:{path}") } else { expand(path) };
@@ -92,6 +95,11 @@ impl Library {
                 }
             }
         }
+    }
+
+    fn speak(&mut self, path: &str) {
+        self.heads.insert(head(path).to_owned());
+        self.spoken.extend(beginnings(path).map(str::to_owned));
     }
 
     fn row(&self, (pack, call): (usize, usize)) -> Option<Row<'_>> {
@@ -135,6 +143,11 @@ impl Library {
         path.contains(':') || self.heads.contains(head(path))
     }
 
+    /// Whether any row or type speaks of exactly this path, or of what is reached through it.
+    pub fn speaks_of(&self, path: &str) -> bool {
+        self.spoken.contains(path)
+    }
+
     /// Rows on a path, in order.
     pub fn rows(&self, path: &str) -> impl Iterator<Item = Row<'_>> {
         self.rows.get(path).into_iter().flatten().filter_map(|at| self.row(*at))
@@ -155,6 +168,11 @@ impl Library {
         let first = self.packs.iter().filter(|pack| pack.library.name == library);
         first.filter_map(|pack| pack.library.fix.get(rule)).map(String::as_str).next()
     }
+}
+
+/// What a path begins with at each of its names, itself last.
+fn beginnings(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices(['.', '(']).map(|(at, _)| &path[..at]).chain([path])
 }
 
 /// The first name of a path.

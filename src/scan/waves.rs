@@ -6,12 +6,18 @@
 
 use std::collections::HashSet;
 
-use crate::files::{Language, Source};
-use crate::program::{Modules, Ty};
+use crate::files::{Document, Language, Source};
+use crate::program::{Aliases, Modules, Ty};
 use crate::syntax::ExportTarget;
 
 use super::Progress;
 use super::parsed::{Parsed, parse_all};
+
+/// The modules that sources are, with what the tree's documents say of their names.
+pub fn modules_of(sources: &[&Source], documents: &[Document]) -> Modules {
+    let listed: Vec<_> = sources.iter().map(|source| (source.path.clone(), source.language)).collect();
+    Modules::new(&listed).with_aliases(Aliases::read(documents))
+}
 
 /// The facts of all sources, at the source's own index; those of files that were passed over are empty. With `every_file`
 /// none is passed over: slower, with the same findings.
@@ -19,6 +25,7 @@ use super::parsed::{Parsed, parse_all};
 /// `is_data` tells files that are read for what they say, not for what happens in them.
 pub fn read_waves(
     sources: &[&Source],
+    modules: &Modules,
     every_file: bool,
     is_data: &(dyn Fn(&Source) -> bool + Sync),
     progress: &(dyn Fn(Progress) + Sync),
@@ -35,8 +42,6 @@ pub fn read_waves(
         }
     }
     let mut read: Vec<Option<Parsed>> = sources.iter().map(|_| None).collect();
-    let listed = || sources.iter().map(|source| (source.path.clone(), source.language)).collect::<Vec<_>>();
-    let modules = (!rest.is_empty()).then(|| Modules::new(&listed()));
     let mut before = 0;
     while !wave.is_empty() {
         let total = before + wave.len();
@@ -45,7 +50,7 @@ pub fn read_waves(
         before = total;
         let mut next = HashSet::new();
         for (index, parsed) in wave.iter().zip(parsed) {
-            if let Some(modules) = modules.as_ref().filter(|_| !rest.is_empty()) {
+            if !rest.is_empty() {
                 next.extend(imported(sources, modules, &parsed, &rest));
             }
             read[*index as usize] = Some(parsed);
@@ -123,7 +128,7 @@ mod tests {
         let sources: Vec<Source> = files.map(|(path, language, text)| Source::new(path, language, text)).into();
         let sources: Vec<&Source> = sources.iter().collect();
         let known = |every_file| -> Vec<bool> {
-            read_waves(&sources, every_file, &|_| false, &|_| {})
+            read_waves(&sources, &modules_of(&sources, &[]), every_file, &|_| false, &|_| {})
                 .iter()
                 .map(|parsed| !parsed.facts.functions.is_empty())
                 .collect()

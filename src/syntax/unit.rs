@@ -1,5 +1,4 @@
 //! [`Unit`]: one file in a form that no longer says which language it came from.
-//!
 //! Statements become [`Step`]s, expressions [`Expr`]s. A language file knows no library's name, later stages no language's syntax.
 
 use crate::files::{Gap, Language, Span};
@@ -37,8 +36,7 @@ pub struct ClassId(pub u32);
 ///
 /// JavaScript: a default import has the member `default`; a namespace import or `require` has none.
 /// Python: `from a import b` has the member `b`; relative modules keep their leading dots.
-/// Rust: `use a::b::c` is module `a.b`, member `c`; `crate`, `self` and `super` are kept as written.
-/// A glob import has the local name `*`.
+/// Rust: `use a::b::c` is module `a.b`, member `c`; `crate`, `self` and `super` stay. A glob import has the local name `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
     /// The name in this file.
@@ -112,6 +110,8 @@ pub struct FnFlags {
     pub is_constructor: bool,
     /// Reading the member of its name calls it.
     pub is_getter: bool,
+    /// A method without a body: an interface's, or an abstract one.
+    pub is_signature: bool,
 }
 
 /// A parameter.

@@ -24,6 +24,9 @@ pub fn facts(file: u32, unit: Unit) -> FileFacts {
     let declared = declared(file, &unit, &scopes, &mut names, &mut functions);
     for (function, facts) in unit.functions.iter().zip(&mut functions) {
         facts.is_empty = function.body.is_empty();
+        let throws = |step: &Step| matches!(step.kind, StepKind::Exit { kind: ExitKind::Throw, .. });
+        let only_throws = function.class.is_some() && matches!(&function.body[..], [only] if throws(only));
+        facts.is_open = function.flags.is_signature || only_throws && !function.flags.is_constructor;
     }
     // Variables that no value speaks of are in the values themselves.
     for (func, facts) in functions.iter_mut().enumerate() {

@@ -6,7 +6,7 @@ use super::wrapped::{Given, Unwrapped};
 use super::{Around, DEEPEST, LONGEST, Writer, joined};
 use crate::facts::{Act, FnRef, Guard, Value};
 use crate::program::flat::{Flat, FlatCond, FlatEvent, What, plain};
-use crate::program::{Tree, Ty};
+use crate::program::{Meant, Tree, Ty};
 use crate::rules::{CommandKind, Meaning};
 use crate::syntax::ExitKind;
 
@@ -182,7 +182,9 @@ impl Writer<'_, '_> {
                     in_finally: event.in_finally || around.in_finally,
                     detached: event.detached || around.detached,
                 };
+                let before = self.events[index as usize].what.clone();
                 self.call(index, deeper, None);
+                self.keep_parts(index, &before);
                 if let Some(value) = self.sole_return(index) {
                     map[number] = Some(value);
                 }
@@ -222,6 +224,23 @@ impl Writer<'_, '_> {
         }
     }
 
+    /// What was known where a call is written stays known, and so do the parts that were seen there, though what the caller gives is too long to show them.
+    fn keep_parts(&mut self, index: u32, before: &What) {
+        let what = &mut self.events[index as usize].what;
+        if matches!(before, What::Meant(known) if known.sure)
+            && !matches!(what, What::Meant(_) | What::Statement(_) | What::Kv(_))
+        {
+            *what = before.clone();
+        } else if let (What::Meant(before), What::Meant(after)) = (before, &*what)
+            && (before.row, &before.path) == (after.row, &after.path)
+            && let lost = before.parts.iter().filter(|(name, _)| after.part(name).is_none()).cloned().collect::<Vec<_>>()
+            && !lost.is_empty()
+        {
+            let parts = after.parts.iter().cloned().chain(lost).collect();
+            *what = What::Meant(Arc::new(Meant { parts, ..(**after).clone() }));
+        }
+    }
+
     /// Whether a `with` enters the result of this event.
     fn entered(&self, index: u32) -> bool {
         let (function, number) = self.events[index as usize].origin;
@@ -239,7 +258,9 @@ fn needs_binding(event: &FlatEvent, act: &Act) -> bool {
                 What::Meant(meant) => {
                     let follows =
                         meant.part("body").is_some() || matches!(meant.is, Meaning::Acquire | Meaning::Sql | Meaning::Command);
-                    follows || !meant.sure && meant.is != Meaning::Build
+                    // What tells a second one from the first may stand in what the caller gives.
+                    let untold = meant.is == Meaning::Effect && meant.part("idempotency").is_none();
+                    follows || untold || !meant.sure && meant.is != Meaning::Build
                 }
                 What::Kv(kv) => !kv.sure || kv.op == CommandKind::Script && kv.script.is_none(),
                 // What a builder's steps said is known here and nowhere else; whose rows they are, the caller may know.

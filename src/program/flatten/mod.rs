@@ -306,9 +306,7 @@ impl<'f, 't> Writer<'f, 't> {
         };
         let file = self.events[index as usize].origin.0.file;
         let what = bind(&Look { tree: self.tree, events: &self.events }, &Site { callee: &callee, args: &args, file, awaited });
-        let tells = matches!(what, What::Nothing | What::Presumed(_))
-            && matches!(&callee, Value::Member(of, _) if self.tree.name_of(&plain(&self.events, of)).is_some_and(|name| self.tree.book.verbs.only_tells(&name)));
-        if tells {
+        if matches!(what, What::Nothing | What::Presumed(_)) && self.only_tells(&callee) {
             return;
         }
         self.events[index as usize].what = what.clone();
@@ -364,6 +362,20 @@ impl<'f, 't> Writer<'f, 't> {
                     self.callbacks(&args, &around, file);
                 }
             }
+        }
+    }
+
+    /// Whether a call only tells what happens, by the name of its receiver or of the package it comes from.
+    fn only_tells(&self, callee: &Value) -> bool {
+        let tells = |name: &str| self.tree.book.verbs.only_tells(name);
+        match callee {
+            Value::Member(of, _) => self.tree.name_of(&plain(&self.events, of)).is_some_and(|name| tells(&name)),
+            Value::Module(file, name) => {
+                let facts = self.tree.files.get(*file as usize);
+                let import = facts.and_then(|facts| facts.unit.imports.iter().find(|import| import.local == **name));
+                import.is_some_and(|import| !import.module.starts_with('.') && tells(&import.module))
+            }
+            _ => false,
         }
     }
 

@@ -8,7 +8,7 @@ use super::{DEEPEST, Tree};
 use crate::facts::{Act, FnRef, Value};
 use crate::program::{ClassRef, Ty};
 use crate::rules::{Meaning, Pick, Selector, TypeKind};
-use crate::syntax::ExitKind;
+use crate::syntax::{ExitKind, TypeRef};
 
 impl Tree {
     pub(super) fn ty_of_result(&self, function: FnRef, event: u32, depth: u32) -> Ty {
@@ -90,7 +90,10 @@ impl Tree {
         }
         match &what {
             Ty::Class(class) => Ty::Instance(*class),
-            Ty::Function(function) => self.returned(*function, depth + 1),
+            Ty::Function(function) => match self.handed_back(*function, args, file, depth + 1) {
+                Ty::Unknown => self.about_given(self.returned(*function, depth + 1), *function, args, file, depth + 1),
+                found => found,
+            },
             Ty::Lib { path, of, sure } => {
                 let receiver = || match callee {
                     Value::Member(of, _) => self.ty_at(of, file, depth + 1),
@@ -240,6 +243,59 @@ impl Tree {
             },
             _ => None,
         })
+    }
+
+    /// What a function of the tree gives back by what it is given, where its types say so: `(make: () => T) => T`, `(value: T) => T`.
+    fn handed_back(&self, function: FnRef, args: &[(Option<Arc<str>>, Value)], file: u32, depth: u32) -> Ty {
+        let Some(known) = self.function(function).filter(|_| depth < DEEPEST) else { return Ty::Unknown };
+        // A type that has a name of its own says what it is.
+        let open = |returns: &&TypeRef| {
+            returns.name.starts_with(char::is_uppercase) && self.ty_of_name(function.file, &returns.name, depth + 1).is_unknown()
+        };
+        let Some(returns) = known.returns.as_ref().filter(open) else { return Ty::Unknown };
+        let given = known.params.iter().zip(args).filter(|(_, (name, _))| name.is_none());
+        let by_type = given.filter_map(|(param, (_, value))| match param.ty.as_ref()? {
+            ty if ty == returns => Some(self.ty_at(value, file, depth + 1)),
+            ty if ty.name == "Function" && ty.args.first() == Some(returns) => Some(self.called(value, &[], file, depth + 1)),
+            _ => None,
+        });
+        by_type.into_iter().find(|found| !found.is_unknown()).unwrap_or_default()
+    }
+
+    /// The same type about the class that a call is given, where the declaration leaves it open: `(of: Type<T>) => Repository<T>`.
+    fn about_given(&self, ty: Ty, function: FnRef, args: &[(Option<Arc<str>>, Value)], file: u32, depth: u32) -> Ty {
+        let Some((known, returns)) = self.function(function).and_then(|known| Some((known, known.returns.as_ref()?))) else {
+            return ty;
+        };
+        let open = |of: &TypeRef| {
+            of.args.is_empty()
+                && of.name.starts_with(char::is_uppercase)
+                && self.ty_of_name(function.file, &of.name, depth + 1).is_unknown()
+                && known.params.iter().any(|param| param.ty.as_ref().is_some_and(|ty| ty.args.contains(of)))
+        };
+        let given = |of: &TypeRef| {
+            let pairs = || known.params.iter().zip(args).filter(|(_, (name, _))| name.is_none());
+            let class = |value: &Value| match self.ty_at(value, file, depth + 1) {
+                Ty::Class(class) => Some(class),
+                _ => None,
+            };
+            let about = |ty: &Option<TypeRef>| ty.as_ref().is_some_and(|ty| ty.args.contains(of));
+            let mut said = pairs().filter(|(param, _)| about(&param.ty)).filter_map(|(_, (_, value))| class(value));
+            // The other forms of an overloaded function are not seen.
+            said.next().or_else(|| pairs().find_map(|(_, (_, value))| class(value)))
+        };
+        match ty {
+            Ty::Lib { path, of, sure } if of.len() == returns.args.len() => {
+                let filled = |(arg, known): (&TypeRef, &Ty)| match open(arg).then(|| given(arg)).flatten() {
+                    Some(class) => Ty::Class(class),
+                    None => known.clone(),
+                };
+                let of = returns.args.iter().zip(of.iter()).map(filled).collect();
+                Ty::Lib { path, of, sure }
+            }
+            ty if open(returns) => given(returns).map_or(ty, Ty::Instance),
+            ty => ty,
+        }
     }
 
     /// What a function of the tree gives back.

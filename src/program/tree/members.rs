@@ -123,8 +123,11 @@ impl Tree {
             class.methods.iter().find(|id| self.function(FnRef { file: at.file, func: id.0 }).is_some_and(|f| f.name == name))
         {
             let method = FnRef { file: at.file, func: method.0 };
-            let abstract_ = self.facts(method).is_some_and(|facts| facts.is_empty);
-            if abstract_ && let Some([only]) = self.implementors.get(&at).map(Vec::as_slice) {
+            let abstract_ = self.facts(method).is_some_and(|facts| facts.is_empty || facts.is_open);
+            if abstract_
+                && let Some([only]) = self.implementors.get(&at).map(Vec::as_slice)
+                && !self.is_made(*only)
+            {
                 return self.class_member(*only, &Ty::Instance(*only), name, depth + 1);
             }
             return match self.function(method).is_some_and(|function| function.flags.is_getter) {
@@ -154,6 +157,16 @@ impl Tree {
             Ty::Unknown => self.base_member(at, of, name, depth),
             found => found,
         }
+    }
+
+    /// Whether a class is made by a function: one of as many as there are calls of it.
+    fn is_made(&self, class: ClassRef) -> bool {
+        self.class(class).is_some_and(|class| class.parent.0 != 0)
+    }
+
+    /// Whether classes of the tree do what this one only names.
+    pub(in crate::program) fn is_done(&self, class: ClassRef) -> bool {
+        self.implementors.get(&class).is_some_and(|classes| classes.iter().any(|class| !self.is_made(*class)))
     }
 
     /// The member that the bases of a class give under a name.

@@ -49,15 +49,20 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Links files. `files[i].file` must be `i`.
+    /// Links files by folder conventions alone. `files[i].file` must be `i`.
     pub fn new(files: Vec<FileFacts>, paths: Vec<String>, book: Rulebook) -> Tree {
         let listed: Vec<(String, Language)> =
             files.iter().zip(&paths).map(|(facts, path)| (path.clone(), facts.unit.language)).collect();
+        Tree::linked(files, paths, book, Modules::new(&listed))
+    }
+
+    /// Links files whose names of modules are known. `files[i].file` must be `i`.
+    pub fn linked(files: Vec<FileFacts>, paths: Vec<String>, book: Rulebook, modules: Modules) -> Tree {
         let mut tree = Tree {
             files,
             paths,
             book,
-            modules: Modules::new(&listed),
+            modules,
             implementors: HashMap::new(),
             homes: homes::Homes::default(),
             results: Memo::new(),

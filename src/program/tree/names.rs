@@ -104,7 +104,12 @@ impl Tree {
             return Ty::Unknown;
         }
         let language = self.files.get(file as usize).map(|facts| facts.unit.language);
-        if let Some(at) = self.module(file, module) {
+        let at = match language {
+            // What a pack says of a library counts, though the library itself stands in the tree.
+            Some(Language::JavaScript) if !module.starts_with('.') && self.is_librarys(file, module, member) => None,
+            _ => self.module(file, module),
+        };
+        if let Some(at) = at {
             return match member {
                 None if language == Some(Language::JavaScript) => match self.exported(&at, "=", depth) {
                     Ty::Unknown => at,
@@ -146,6 +151,14 @@ impl Tree {
                 Ty::Lib { path: id.clone(), of: Arc::from([Ty::lib(module)]), sure: false }
             }
             (found, _) => found,
+        }
+    }
+
+    /// Whether packs speak of an import.
+    fn is_librarys(&self, file: u32, module: &str, member: Option<&str>) -> bool {
+        match member {
+            None | Some("default" | "*") => self.packs(file).speaks_of(module),
+            Some(name) => self.packs(file).speaks_of(&format!("{module}.{name}")),
         }
     }
 

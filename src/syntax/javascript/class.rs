@@ -104,7 +104,8 @@ impl Lower {
     fn property(&mut self, property: &PropertyDefinition, id: ClassId, class: &str) {
         let name = key(&property.key);
         let decorators = self.decorators(&property.decorators);
-        let ty = self.annotation(property.type_annotation.as_deref());
+        let said = self.annotation(property.type_annotation.as_deref());
+        let ty = said.or_else(|| self.made_type(property.value.as_ref()?));
         let outer = if property.r#static { self.this_name.replace(class.to_owned()) } else { self.this_name.take() };
         let init = property.value.as_ref().map(|value| {
             let role = || Role {
@@ -123,6 +124,14 @@ impl Lower {
         self.this_name = outer;
         let field = Field { name, ty, init, is_static: property.r#static, decorators, span: span(property.span) };
         self.close_class(id, |class| class.fields.push(field));
+    }
+
+    /// The type of a new object whose type arguments are written: `new Map<Key, Value>()`.
+    fn made_type(&mut self, value: &Expression) -> Option<TypeRef> {
+        let Expression::NewExpression(made) = value.get_inner_expression() else { return None };
+        let name = made.callee.get_identifier_reference()?.name.to_string();
+        let args = self.type_args(Some(made.type_arguments.as_deref()?));
+        Some(TypeRef { name, args })
     }
 
     /// A field that holds a function is a method too.

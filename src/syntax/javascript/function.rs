@@ -41,7 +41,8 @@ impl Lower {
         let token = if tree.r#async { "async" } else { "function" };
         let name_span = own.map(|id| span(id.span)).or(role.name_span).unwrap_or(first(at, token));
         let id = self.open(called, role.whole.unwrap_or(at), name_span, &role);
-        let flags = FnFlags { is_async: tree.r#async, is_generator: tree.generator, ..flags(&role) };
+        let is_signature = tree.body.is_none() && role.class.is_some();
+        let flags = FnFlags { is_async: tree.r#async, is_generator: tree.generator, is_signature, ..flags(&role) };
         let outer_this = self.this_name.take();
         self.inside(id, |lower| {
             let returns = lower.annotation(tree.return_type.as_deref());
@@ -104,7 +105,7 @@ impl Lower {
             let params = lower.params(params, &mut Vec::new());
             lower.close(id, |function| {
                 function.params = params;
-                function.flags = flags(&role);
+                function.flags = FnFlags { is_signature: true, ..flags(&role) };
             });
         });
         id
