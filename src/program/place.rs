@@ -242,11 +242,9 @@ pub fn lifetime(tree: &Tree, classes: &Instances, place: &Place) -> Lifetime {
 /// Whether a field keeps entries by objects that come and go, a request's context: its entries are theirs.
 fn kept_beside(tree: &Tree, classes: &Instances, class: ClassRef, name: &Arc<str>) -> bool {
     match tree.member(&Ty::Instance(class), name, class.file) {
-        Ty::Lib { path, of, .. } if of.len() > 1 && tree.packs(class.file).kind(&path) == TypeKind::State => match &of[0] {
-            Ty::Instance(key) => classes.made(*key) == Instance::Many,
-            Ty::Lib { path, .. } => tree.packs(class.file).kind(path) == TypeKind::Local,
-            _ => false,
-        },
+        Ty::Lib { path, of, .. } if of.len() > 1 && tree.packs(class.file).kind(&path) == TypeKind::State => {
+            matches!(of[0], Ty::Instance(key) if classes.made(key) == Instance::Many)
+        }
         _ => false,
     }
 }
