@@ -52,25 +52,62 @@ fn main() -> anyhow::Result<()> {
 #[allow(clippy::print_stdout)]
 fn compare(handler: &Handler, volleys: usize, requests: usize) -> anyhow::Result<()> {
     let servers = (0..3).map(|_| serve(handler.clone())).collect::<anyhow::Result<Vec<_>>>()?;
-    let arrivals = &handler.arrivals;
-    for (name, mechanism) in [("io_uring", "io_uring"), ("loop", "loop")] {
-        let one = measure(arrivals, volleys, requests, || hammer(&servers[..1], requests, mechanism))?;
-        let three = measure(arrivals, volleys, requests, || hammer(&servers, requests, mechanism))?;
-        println!("{:<22} {}", format!("{name}, one copy"), show(&one));
-        println!("{:<22} {}", format!("{name}, three copies"), show(&three));
-    }
     let (count, url) = (requests.to_string(), format!("http://{}/", servers[0]));
-    let peers: [(&str, &[&str]); 2] = [
-        ("oha", &["--no-tui", "-n", &count, "-c", &count, "-m", "POST", "-d", "{}", &url]),
-        ("hey", &["-n", &count, "-c", &count, "-m", "POST", "-d", "{}", &url]),
+    let oha = ["--no-tui", "-n", &count, "-c", &count, "-m", "POST", "-d", "{}", &url];
+    let hey = ["-n", &count, "-c", &count, "-m", "POST", "-d", "{}", &url];
+    let mut ways = [
+        Way::new("io_uring, one copy", || hammer(&servers[..1], requests, "io_uring")),
+        Way::new("io_uring, three copies", || hammer(&servers, requests, "io_uring")),
+        Way::new("loop, one copy", || hammer(&servers[..1], requests, "loop")),
+        Way::new("loop, three copies", || hammer(&servers, requests, "loop")),
+        Way::new("oha", || peer("oha", &oha)),
+        Way::new("hey", || peer("hey", &hey)),
     ];
-    for (program, words) in peers {
-        match measure(arrivals, volleys, requests, || peer(program, words)) {
-            Ok(spreads) => println!("{program:<22} {}", show(&spreads)),
-            Err(error) => println!("{program:<22} not measured: {error}"),
+    // In turns, so that what else the machine does is shared by all.
+    for _ in 0..volleys {
+        for way in &mut ways {
+            way.measure(&handler.arrivals, requests);
         }
     }
+    for way in &mut ways {
+        let shown = way.show();
+        println!("{:<22} {shown}", way.name);
+    }
     Ok(())
+}
+
+/// One way to fire, and how far apart its requests arrived.
+struct Way<'w> {
+    name: &'static str,
+    fire: Box<dyn Fn() -> anyhow::Result<()> + 'w>,
+    spreads: Vec<Duration>,
+    failure: Option<anyhow::Error>,
+}
+
+impl<'w> Way<'w> {
+    fn new(name: &'static str, fire: impl Fn() -> anyhow::Result<()> + 'w) -> Way<'w> {
+        Way { name, fire: Box::new(fire), spreads: vec![], failure: None }
+    }
+
+    fn measure(&mut self, arrivals: &Arrivals, requests: usize) {
+        if self.failure.is_none() {
+            match spread(arrivals, requests, &self.fire) {
+                Ok(spread) => self.spreads.push(spread),
+                Err(error) => self.failure = Some(error),
+            }
+        }
+    }
+
+    fn show(&mut self) -> String {
+        if let Some(error) = &self.failure {
+            return format!("not measured: {error}");
+        }
+        self.spreads.sort();
+        let last = self.spreads.len().saturating_sub(1);
+        let at =
+            |quantile: usize| self.spreads.get((self.spreads.len() * quantile / 100).min(last)).map_or(0, Duration::as_micros);
+        format!("{:>6} ({})", at(50), at(90))
+    }
 }
 
 /// A hyper server of one thread that notes when each request reaches its handler.
@@ -99,24 +136,15 @@ async fn note(State(handler): State<Handler>, _body: String) -> &'static str {
     "ok"
 }
 
-fn measure(
-    arrivals: &Arrivals,
-    volleys: usize,
-    requests: usize,
-    mut fire: impl FnMut() -> anyhow::Result<()>,
-) -> anyhow::Result<Vec<Duration>> {
-    let mut spreads = Vec::new();
-    for _ in 0..volleys {
-        arrivals.lock().map(|mut arrivals| arrivals.clear()).ok();
-        fire()?;
-        let seen = arrivals.lock().map(|arrivals| arrivals.clone()).unwrap_or_default();
-        anyhow::ensure!(seen.len() == requests, "{} of {requests} requests arrived", seen.len());
-        let (first, last) = (seen.iter().min(), seen.iter().max());
-        spreads.extend(first.zip(last).map(|(first, last)| last.duration_since(*first)));
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    spreads.sort();
-    Ok(spreads)
+/// The time between the first and the last arrival of one volley.
+fn spread(arrivals: &Arrivals, requests: usize, fire: impl Fn() -> anyhow::Result<()>) -> anyhow::Result<Duration> {
+    arrivals.lock().map(|mut arrivals| arrivals.clear()).ok();
+    fire()?;
+    let seen = arrivals.lock().map(|arrivals| arrivals.clone()).unwrap_or_default();
+    anyhow::ensure!(seen.len() == requests, "{} of {requests} requests arrived", seen.len());
+    std::thread::sleep(Duration::from_millis(20));
+    let (first, last) = (seen.iter().min(), seen.iter().max());
+    Ok(first.zip(last).map_or(Duration::ZERO, |(first, last)| last.duration_since(*first)))
 }
 
 /// One volley: a fixed body, so that no controls are fired.
@@ -133,10 +161,4 @@ fn peer(program: &str, words: &[&str]) -> anyhow::Result<()> {
     anyhow::ensure!(status.success(), "{program} ended with {status}");
     std::io::stdout().flush()?;
     Ok(())
-}
-
-fn show(spreads: &[Duration]) -> String {
-    let at =
-        |quantile: usize| spreads.get((spreads.len() * quantile / 100).min(spreads.len() - 1)).map_or(0, Duration::as_micros);
-    format!("{:>6} ({})", at(50), at(90))
 }
