@@ -47,6 +47,9 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     if !asked.is_empty() && !set.is_empty() && !asked.iter().any(|column| set.iter().any(|other| alike(column, other))) {
         return None;
     }
+    if asks_for_others(read, write) {
+        return None;
+    }
     // Looked for in memory among the rows that were read, under a key that the new row does not have: it is never the one.
     if let Some(cond) = view.flat.conds.get(guard.cond as usize)
         && let Some(key) = taken_out_under(view, &cond.value, read.index)
@@ -111,6 +114,29 @@ fn found_on_the_way(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -
         let cond = view.flat.conds.get(guard.cond as usize);
         cond.and_then(|cond| says_exists(view, &cond.value, read.index)) == Some(guard.holds)
     })
+}
+
+/// Whether the rows that are looked for have a constant in a column where the new row has something else: it is never one of
+/// them, and a second look finds as little as the first.
+fn asks_for_others(read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
+    let asked = read.statement.wheres.iter().filter(|column| column.kind == ColumnKind::Constant);
+    !read.statement.either
+        && asked.into_iter().any(|asked| {
+            let mut sets = write.statement.sets.iter().filter(|set| set.name == asked.name);
+            sets.any(|set| plainly_differ(&asked.value, &set.value))
+        })
+}
+
+/// Whether two values are not the same, as far as the text says: constants, or nothing and what a call gives.
+fn plainly_differ(constant: &Value, other: &Value) -> bool {
+    match other {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => constant != other,
+        Value::Member(of, _) if matches!(**of, Value::Member(..) | Value::Flat(_) | Value::Result(..)) => {
+            plainly_differ(constant, of)
+        }
+        Value::Flat(_) | Value::Result(..) => *constant == Value::Null,
+        _ => false,
+    }
 }
 
 /// Whether the row is looked for by its primary key, and added under that very key: the database takes one of them.
