@@ -141,13 +141,9 @@ fn leads_on(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &
 
 /// Whether a value says that something is so, and nothing of who made it so: a constant, the time, a new id.
 fn says_only_that(view: &View<'_>, value: &Value) -> bool {
+    let tree = view.world.tree;
     let now = |value: &Value| {
-        let named = || {
-            view.world
-                .tree
-                .name_of(value)
-                .is_some_and(|name| matches!(name.to_lowercase().as_str(), "now" | "time" | "timestamp"))
-        };
+        let named = || tree.name_of(value).is_some_and(|name| tree.book.verbs.is_clock(&name));
         matches!(value, Value::Param(..)) && named()
     };
     let plain = |value: &Value| {

@@ -91,20 +91,14 @@ pub fn idempotent(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
             _ => false,
         },
         What::Kv(kv) => kv.op == CommandKind::Delete || kv.op == CommandKind::Set && kv.ttl.is_some(),
-        What::Presumed(presumed) => takes_away(&presumed.name),
+        What::Presumed(presumed) => view.world.tree.book.verbs.takes_away(&presumed.name),
         What::Meant(meant) => {
             let named = event.call().and_then(|(callee, _)| view.world.tree.name_of(callee));
-            keyed_by_the_work(view, meant) || named.is_some_and(|name| takes_away(&name))
+            keyed_by_the_work(view, meant) || named.is_some_and(|name| view.world.tree.book.verbs.takes_away(&name))
         }
         What::Nothing => false,
     };
     so.then(|| Reason::of(view, Why::Idempotent, event))
-}
-
-/// Whether a call's name says that it takes something away: what is gone stays gone.
-fn takes_away(name: &str) -> bool {
-    let name = name.to_lowercase();
-    ["delete", "remove", "purge", "clear", "cleanup", "expire", "prune", "evict"].iter().any(|verb| name.starts_with(verb))
 }
 
 /// What decides about an effect that all copies see: the write itself, a claim that guards it, or a shared lock.

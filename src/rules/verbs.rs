@@ -24,6 +24,8 @@ pub struct Verbs {
     keepers: HashSet<String>,
     arithmetic: HashSet<String>,
     absence: HashSet<String>,
+    removals: Vec<String>,
+    clocks: HashSet<String>,
     stamps: HashSet<String>,
     tellers: HashSet<String>,
     remote: HashSet<String>,
@@ -102,6 +104,17 @@ impl Verbs {
     /// Whether a call of this name computes a number from its receiver and arguments, as libraries of exact numbers do.
     pub fn is_arithmetic(&self, name: &str) -> bool {
         self.arithmetic.contains(&name.to_lowercase())
+    }
+
+    /// Whether a call's name says that it takes something away.
+    pub fn takes_away(&self, name: &str) -> bool {
+        let name = name.to_lowercase();
+        self.removals.iter().any(|verb| name.starts_with(verb))
+    }
+
+    /// Whether a parameter's name says that it is handed the time.
+    pub fn is_clock(&self, name: &str) -> bool {
+        self.clocks.contains(&name.to_lowercase())
     }
 
     /// Whether a call of this name, answered yes, says that there is nothing.
