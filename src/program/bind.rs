@@ -10,7 +10,7 @@ use super::statement::{ColumnKind, Op, Statement, table_key};
 use super::{Ty, statements, store};
 use crate::facts::{Act, FnRef, Value};
 use crate::rules::{Meaning, TypeKind};
-use crate::syntax::CallForm;
+use crate::syntax::{CallForm, is_computed};
 
 /// A call to bind.
 pub struct Site<'a> {
@@ -193,7 +193,9 @@ fn made_new(look: &Look<'_>, statement: &mut Statement, file: u32) {
             }
         }
         // What has no identity yet.
-        Value::Object(_, entries) if !entries.iter().any(|(key, _)| matches!(&**key, "id" | "_id" | "..." | "[]")) => {
+        Value::Object(_, entries)
+            if !entries.iter().any(|(key, _)| matches!(&**key, "id" | "_id" | "...") || is_computed(key)) =>
+        {
             statement.op = Op::Insert;
         }
         _ => {}

@@ -3,7 +3,7 @@
 use super::flat::Look;
 use super::statement::{Column, ColumnKind, column_key};
 use crate::facts::Value;
-use crate::syntax::BinaryOp;
+use crate::syntax::{BinaryOp, is_computed};
 
 /// Names of comparison methods and keyword endings, with how they compare.
 const COMPARISONS: &[(&str, ColumnKind)] = &[
@@ -12,8 +12,8 @@ const COMPARISONS: &[(&str, ColumnKind)] = &[
     ("equal", ColumnKind::Equal),
     ("exact", ColumnKind::Equal),
     ("iexact", ColumnKind::Equal),
-    ("is", ColumnKind::Compared),
-    ("is_", ColumnKind::Compared),
+    ("is", ColumnKind::Equal),
+    ("is_", ColumnKind::Equal),
     ("ne", ColumnKind::Compared),
     ("neq", ColumnKind::Compared),
     ("not", ColumnKind::Compared),
@@ -38,7 +38,7 @@ const COMPARISONS: &[(&str, ColumnKind)] = &[
 ];
 
 fn comparison(name: &str) -> Option<ColumnKind> {
-    let name = name.trim_start_matches('$');
+    let name = name.trim_start_matches(['$', '[']).trim_end_matches(']');
     COMPARISONS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, kind)| *kind)
 }
 
@@ -126,7 +126,7 @@ pub fn alternatives(look: &Look<'_>, value: &Value, depth: u32) -> bool {
         // A list of conditions where one is expected (`[{ a }, { b }]`).
         Value::List(items) if depth == 0 => items.len() > 1 && items.iter().all(|item| matches!(item, Value::Object(..))),
         Value::Object(_, entries) => {
-            entries.iter().any(|(key, value)| matches!(&**key, "OR" | "$or") && several(value)) || inside()
+            entries.iter().any(|(key, value)| matches!(&**key, "OR" | "$or" | "[or]") && several(value)) || inside()
         }
         Value::Result(..) | Value::Flat(_) => {
             let Some((callee, args)) = look.call(value) else { return false };
@@ -138,7 +138,7 @@ pub fn alternatives(look: &Look<'_>, value: &Value, depth: u32) -> bool {
 }
 
 fn entry(look: &Look<'_>, key: &str, value: &Value, found: &mut Vec<Column>, depth: u32) {
-    if matches!(key, "AND" | "OR" | "NOT" | "$and" | "$or" | "$nor" | "..." | "where" | "[]") {
+    if matches!(key, "AND" | "OR" | "NOT" | "$and" | "$or" | "$nor" | "..." | "where") || is_computed(key) {
         return collect(look, value, found, depth + 1);
     }
     let mut parts: Vec<&str> = key.split("__").collect();
@@ -152,7 +152,8 @@ fn entry(look: &Look<'_>, key: &str, value: &Value, found: &mut Vec<Column>, dep
     let name = parts.first().copied().unwrap_or(key);
     match value {
         Value::Object(_, entries)
-            if !entries.is_empty() && entries.iter().all(|(key, _)| comparison(key).is_some() || key.starts_with('$')) =>
+            if !entries.is_empty()
+                && entries.iter().all(|(key, _)| comparison(key).is_some() || key.starts_with('$') || is_computed(key)) =>
         {
             let equal = entries.iter().all(|(key, _)| comparison(key) == Some(ColumnKind::Equal));
             found.push(column(name, if equal { ColumnKind::Equal } else { ColumnKind::Compared }, entries[0].1.clone()));

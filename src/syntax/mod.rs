@@ -33,3 +33,8 @@ pub fn reads(language: Language) -> bool {
 pub fn parse(source: &Source) -> Option<Unit> {
     FRONTENDS.iter().find(|frontend| frontend.language == source.language).map(|frontend| (frontend.parse)(source))
 }
+
+/// Whether the key of an [`ExprKind::Object`]'s entry is computed: `[]`, or `[name]` where a member's name says it.
+pub fn is_computed(key: &str) -> bool {
+    key.starts_with('[')
+}

@@ -353,7 +353,7 @@ pub enum ExprKind {
     Object {
         /// The struct's name, where the literal says it.
         ty: Option<String>,
-        /// Entries. A spread has the key `...`; a computed key is `[]`.
+        /// Entries. A spread has the key `...`; a computed one ([`super::is_computed`]) is `[]` or `[name]`.
         entries: Vec<(String, Expr)>,
     },
     /// Array, list, tuple, set literal.

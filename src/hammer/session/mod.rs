@@ -24,13 +24,13 @@ use crate::hammer::witness::{Calls, Witness};
 
 /// The indices of a volley's requests in the order in which they are let go. Request `i` goes to copy `i % copies`.
 ///
-/// Every copy is given one first, so that all begin as one; then each the rest at a stretch: a copy that is given one at a time
-/// falls asleep between them, and each wake-up costs more than a request. `in_turns` where the release takes its time, in
-/// which no copy may be left behind.
+/// Each copy is given all of its own at a stretch: a copy that is given one at a time falls asleep between them, and each
+/// wake-up costs more than a request, so that the last copy would get its last one later. `in_turns` where the release takes
+/// its time, in which no copy may be left behind.
 fn order_of_release(requests: usize, copies: usize, in_turns: bool) -> Vec<usize> {
     let mut order: Vec<usize> = (0..requests).collect();
     if !in_turns {
-        order.sort_by_key(|index| ((index / copies).min(1), index % copies));
+        order.sort_by_key(|index| index % copies);
     }
     order
 }
@@ -404,7 +404,7 @@ mod tests {
 
     #[test]
     fn every_copy_is_given_one_request_and_then_the_rest_at_a_stretch() {
-        assert_eq!(order_of_release(8, 3, false), [0, 1, 2, 3, 6, 4, 7, 5]);
+        assert_eq!(order_of_release(8, 3, false), [0, 3, 6, 1, 4, 7, 2, 5]);
         assert_eq!(order_of_release(4, 1, false), [0, 1, 2, 3]);
         assert_eq!(order_of_release(8, 3, true), [0, 1, 2, 3, 4, 5, 6, 7]);
     }

@@ -6,7 +6,7 @@ use super::Writer;
 use super::inline::Subst;
 use crate::facts::{Guard, Value};
 use crate::program::flat::Flat;
-use crate::syntax::{ExprKind, Param, Shape};
+use crate::syntax::{ExprKind, Param, Shape, is_computed};
 
 impl Subst<'_, '_> {
     /// The constant that a parameter is where a call leaves it out. A call without any arguments may be a callback's, whose
@@ -54,7 +54,7 @@ fn has(value: &Value, key: &str) -> Option<bool> {
     if entries.iter().any(|(known, _)| &**known == key) {
         return Some(true);
     }
-    entries.iter().all(|(known, _)| !matches!(&**known, "..." | "[]")).then_some(false)
+    entries.iter().all(|(known, _)| &**known != "..." && !is_computed(known)).then_some(false)
 }
 
 /// Whether a value is null, where that is known.

@@ -11,7 +11,7 @@ use oxc_span::GetSpan;
 use super::function::Role;
 use super::target::{key, only_name};
 use super::{Expr, ExprKind, Lower, Span, StepKind, expr, module, name, operator, span, step};
-use crate::syntax::{Arg, BinaryOp, Call, CallForm, ExitKind, Shape, Target, TemplatePart, TypeRef};
+use crate::syntax::{Arg, BinaryOp, Call, CallForm, ExitKind, Shape, Target, TemplatePart, TypeRef, is_computed};
 
 /// Expressions and statements nested deeper than this are given up.
 const DEEPEST: u32 = 200;
@@ -219,7 +219,7 @@ impl Lower {
                 ObjectPropertyKind::SpreadProperty(spread) => ("...".to_owned(), self.expr(&spread.argument)),
                 ObjectPropertyKind::ObjectProperty(property) => {
                     let key = key(&property.key);
-                    let hint = Some(key.as_str()).filter(|key| *key != "[]");
+                    let hint = Some(key.as_str()).filter(|key| !is_computed(key));
                     let value = self.named(&property.value, hint);
                     let whole = (property.method || property.kind != PropertyKind::Init).then(|| span(property.span));
                     self.name_at(&value, span(property.key.span()), whole);

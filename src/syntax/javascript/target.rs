@@ -155,10 +155,12 @@ pub(super) fn only_name(target: &Target) -> Option<&str> {
     }
 }
 
-/// The name of a property; `[]` where it is computed. Private names keep their `#`.
+/// The name of a property; in brackets where it is computed, with the name of the member that says it (`[Op.is]` is `[is]`).
+/// Private names keep their `#`.
 pub(super) fn key(key: &PropertyKey) -> String {
     match key {
         PropertyKey::PrivateIdentifier(private) => format!("#{}", private.name),
+        PropertyKey::StaticMemberExpression(member) => format!("[{}]", member.property.name),
         other => other.static_name().map_or_else(|| "[]".to_owned(), |name| name.into_owned()),
     }
 }
