@@ -82,6 +82,17 @@ pub fn harmless(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason
         .or_else(|| own_share(view, event))
 }
 
+/// Why an effect that each copy comes to may be done by each. A sum is wrong if it is added to twice, however it is added.
+pub fn harmless_again(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+    let sum = event.statement().is_some_and(|statement| statement.op == Op::Update && !statement.conditional());
+    decided_in_itself(view, event)
+        .filter(|reason| !(sum && reason.why == Why::Atomic))
+        .or_else(|| decided_elsewhere(view, index, event))
+        .or_else(|| idempotent(view, event))
+        .or_else(|| own_row(view, event))
+        .or_else(|| own_share(view, event))
+}
+
 /// Why doing it twice does no more than doing it once.
 pub fn idempotent(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
     let so = match &event.what {

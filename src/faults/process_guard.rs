@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::candidate::Candidate;
 use super::credential::refreshes_credential;
 use super::debounce::either_way;
-use super::effects::{Sureness, effect, harmless, reads};
+use super::effects::{Sureness, effect, harmless, harmless_again, reads};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::{StateChange, StateTest, base, changes, is_state, tests_guarding, tests_of};
@@ -158,7 +158,7 @@ fn handed_or_harmless(view: &View<'_>, index: u32, event: &FlatEvent, sureness: 
     if sureness == Sureness::Opaque && !matches!(event.act, Act::Call { awaited: true, .. }) {
         return Some(Reason::of(view, Why::HandedOn, event));
     }
-    harmless(view, index, event)
+    harmless_again(view, index, event)
 }
 
 /// Why work behind a test is sound.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::candidate::{Candidate, Only};
-use super::effects::{Sureness, effect, harmless};
+use super::effects::{Sureness, effect, harmless_again};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::view::View;
@@ -138,7 +138,7 @@ impl<'v> Work<'v> {
         for (index, event) in events {
             let Some(sureness) = effect(view, event).filter(|_| !vague(view, event)) else { continue };
             work.all.push(event);
-            if let Some(reason) = harmless(view, index, event) {
+            if let Some(reason) = harmless_again(view, index, event) {
                 work.reasons.push(reason);
             } else if refreshes(view, event) || writes_the_same(event) {
                 work.reasons.push(Reason::of(view, Why::Idempotent, event));

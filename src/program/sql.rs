@@ -56,6 +56,7 @@ fn by_words(text: &str, idioms: &Idioms) -> Option<Statement> {
         _ => Op::Other,
     };
     let mut statement = Statement::new(op);
+    statement.table = into(&lower);
     statement.row_lock = lower.contains("for update");
     statement.ordered = lower.contains("order by");
     statement.tries = lower.contains("skip locked");
@@ -65,6 +66,13 @@ fn by_words(text: &str, idioms: &Idioms) -> Option<Statement> {
     statement.restricted = true;
     lock_of(&mut statement, &lower, idioms);
     Some(statement)
+}
+
+/// The table that a piece of an insert names (`insert into seats (row, place) `).
+fn into(lower: &str) -> Option<String> {
+    let mut words = lower.split(|letter: char| letter.is_whitespace() || letter == '(').filter(|word| !word.is_empty());
+    words.by_ref().take(4).find(|word| *word == "into")?;
+    words.next().map(|name| super::statement::table_key(name.trim_matches(['"', '`'])))
 }
 
 fn lock_of(statement: &mut Statement, text: &str, idioms: &Idioms) {

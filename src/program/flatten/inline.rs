@@ -305,6 +305,12 @@ impl Subst<'_, '_> {
             Value::This(function) if *function == self.target && !matches!(self.receiver, Value::Unknown) => {
                 Some(self.receiver.clone())
             }
+            Value::Member(of, name) => match &**of {
+                Value::Flat(index) => writer.part_given(map.get(*index as usize)?.as_ref()?, name),
+                Value::Param(function, index) if *function == self.target => writer.part_given(&self.argument(*index)?, name),
+                Value::This(function) if *function == self.target => writer.part_given(&self.receiver, name),
+                _ => None,
+            },
             Value::Captured(function, name) if self.made_by.iter().any(|(maker, _)| maker == function) => {
                 self.captured(*function, name)
             }

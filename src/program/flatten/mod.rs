@@ -4,6 +4,7 @@
 mod course;
 mod inline;
 mod options;
+mod parts;
 mod wrapped;
 
 use std::collections::HashSet;
@@ -194,6 +195,10 @@ impl<'f, 't> Writer<'f, 't> {
         let root = self.root;
         value.map(&mut |part| match part {
             Value::Result(function, index) if *function == root => self.results.get(*index as usize).cloned(),
+            Value::Member(of, name) => match &**of {
+                Value::Result(function, index) if *function == root => self.part_given(self.results.get(*index as usize)?, name),
+                _ => None,
+            },
             _ => None,
         })
     }

@@ -6,7 +6,8 @@ use super::Writer;
 use super::inline::Subst;
 use crate::facts::{Guard, Value};
 use crate::program::flat::Flat;
-use crate::syntax::{ExprKind, Param, Shape, is_computed};
+use crate::program::{ClassRef, Ty};
+use crate::syntax::{BinaryOp, ExprKind, Param, Shape, is_computed};
 
 impl Subst<'_, '_> {
     /// The constant that a parameter is where a call leaves it out. A call without any arguments may be a callback's, whose
@@ -39,7 +40,74 @@ impl Subst<'_, '_> {
                 let asked = &**operator == "__contains__" && self.speaks_of_argument(of);
                 asked.then(|| self.value(of, &[], writer)).and_then(|of| has(&of, key))
             }
-            _ => self.speaks_of_argument(cond).then(|| self.value(cond, &[], writer)).and_then(|value| truth(&value)),
+            _ => self.speaks_of_argument(cond).then(|| self.value(cond, &[], writer)).and_then(|value| self.truth(&value)),
+        }
+    }
+
+    /// Whether a value counts as true, where that is known.
+    fn truth(&self, value: &Value) -> Option<bool> {
+        match value {
+            Value::Bool(truth) => Some(*truth),
+            Value::Number(number) => Some(*number != 0.0),
+            Value::Text(text) => Some(!text.is_empty()),
+            Value::Function(_) => Some(true),
+            Value::Not(inner) => self.truth(inner).map(|truth| !truth),
+            Value::Op(BinaryOp::Equal, pair) => self.same(&pair[0], &pair[1]),
+            Value::Op(BinaryOp::NotEqual, pair) => self.same(&pair[0], &pair[1]).map(|same| !same),
+            Value::Is(inner, shape) => match &**shape {
+                Shape::Null => is_null(inner),
+                Shape::Present => is_null(inner).map(|null| !null),
+                Shape::Bool(wanted) => match &**inner {
+                    Value::Bool(truth) => Some(truth == wanted),
+                    _ => None,
+                },
+                Shape::Text(wanted) => match (self.constant(inner)?, &**inner) {
+                    // A variant's name, where the value is one.
+                    (Value::Member(..), Value::Member(_, name)) => Some(**name == **wanted),
+                    (Value::Text(text), _) => Some(*text == **wanted),
+                    _ => None,
+                },
+                Shape::Number(wanted) => match self.constant(inner)? {
+                    Value::Number(number) => Some(number == *wanted),
+                    _ => None,
+                },
+                _ => None,
+            },
+            other => is_null(other).filter(|null| *null).map(|_| false),
+        }
+    }
+
+    /// Whether two constants are the same, where both are known.
+    fn same(&self, one: &Value, other: &Value) -> Option<bool> {
+        if let (Value::Member(left, one), Value::Member(right, other)) = (one, other)
+            && self.class(left).is_some_and(|class| self.class(right) == Some(class))
+        {
+            return Some(one == other);
+        }
+        match (self.constant(one)?, self.constant(other)?) {
+            (Value::Text(one), Value::Text(other)) => Some(one == other),
+            (Value::Number(one), Value::Number(other)) => Some(one == other),
+            (Value::Bool(one), Value::Bool(other)) => Some(one == other),
+            _ => None,
+        }
+    }
+
+    /// What a name or a member of an enumeration stands for: a literal, the value beside its label (`PAID = "paid", "Paid"`),
+    /// or the member itself where it has no value.
+    fn constant(&self, value: &Value) -> Option<Value> {
+        match (self.tree.settled(value), value) {
+            (literal @ (Value::Text(_) | Value::Number(_) | Value::Bool(_)), _) => Some(literal),
+            (Value::List(items), Value::Member(..)) => items.first().filter(|first| matches!(first, Value::Text(_))).cloned(),
+            (_, Value::Member(of, _)) if self.class(of).is_some() => Some(value.clone()),
+            _ => None,
+        }
+    }
+
+    /// The class or enumeration of the tree that a value names.
+    fn class(&self, value: &Value) -> Option<ClassRef> {
+        match (value, self.tree.ty(value, self.target.file)) {
+            (Value::Module(..) | Value::Member(..), Ty::Class(class)) => Some(class),
+            _ => None,
         }
     }
 
@@ -66,26 +134,5 @@ fn is_null(value: &Value) -> Option<bool> {
         // A key that the literal does not have.
         Value::Member(of, key) if **key != *"..." => has(of, key).filter(|has| !has).map(|_| true),
         _ => None,
-    }
-}
-
-/// Whether a value counts as true, where that is known.
-fn truth(value: &Value) -> Option<bool> {
-    match value {
-        Value::Bool(truth) => Some(*truth),
-        Value::Number(number) => Some(*number != 0.0),
-        Value::Text(text) => Some(!text.is_empty()),
-        Value::Function(_) => Some(true),
-        Value::Not(inner) => truth(inner).map(|truth| !truth),
-        Value::Is(inner, shape) => match &**shape {
-            Shape::Null => is_null(inner),
-            Shape::Present => is_null(inner).map(|null| !null),
-            Shape::Bool(wanted) => match &**inner {
-                Value::Bool(truth) => Some(truth == wanted),
-                _ => None,
-            },
-            _ => None,
-        },
-        other => is_null(other).filter(|null| *null).map(|_| false),
     }
 }

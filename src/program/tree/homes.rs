@@ -1,6 +1,7 @@
 //! Methods that stand apart from their type: a block in another file than the type's own, or on a type that is none of the tree's.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::{DEEPEST, Tree};
 use crate::facts::FnRef;
@@ -16,6 +17,8 @@ pub(super) struct Homes {
     blocks: HashMap<ClassRef, Vec<ClassRef>>,
     /// Methods of types that are none of the tree's, by their names, each with its type.
     foreign: HashMap<String, Vec<(FnRef, Ty)>>,
+    /// What the name of such a block means where it is none of the tree's: an import, or what packs know by its name.
+    meant: HashMap<ClassRef, Ty>,
 }
 
 impl Tree {
@@ -36,6 +39,14 @@ impl Tree {
                     }
                     Ty::Class(_) => {}
                     found => {
+                        let known = self.packs(facts.file).type_of_member(&class.name).filter(|_| found.is_unknown());
+                        let found = match known {
+                            Some(id) => Ty::Lib { path: id.clone(), of: Arc::from([Ty::Module(facts.file)]), sure: false },
+                            None => found,
+                        };
+                        if !found.is_unknown() {
+                            homes.meant.insert(block, found.clone());
+                        }
                         let found = if found.is_unknown() { Ty::lib(class.name.as_str()) } else { found };
                         let ty = self.instance(self.known_path(found, facts.file), facts.file);
                         for method in &class.methods {
@@ -49,6 +60,11 @@ impl Tree {
             }
         }
         homes
+    }
+
+    /// What the name of a class means: the class, or the type of a library that a block of methods is about.
+    pub(super) fn named(&self, class: ClassRef) -> Ty {
+        self.homes.meant.get(&class).cloned().unwrap_or_else(|| Ty::Class(self.home(class)))
     }
 
     /// The class itself, or the one that a block of methods is about.
@@ -67,6 +83,9 @@ impl Tree {
     pub(super) fn added_to(&self, of: &Ty, name: &str) -> Option<Ty> {
         let path = of.path()?;
         let methods = self.homes.foreign.get(name)?;
-        methods.iter().find(|(_, ty)| ty.path() == Some(path)).map(|(method, _)| Ty::Function(*method))
+        let elsewhere =
+            |ty: &Ty| matches!((ty.first_arg(), of.first_arg()), (Ty::Module(one), Ty::Module(other)) if one != other);
+        let mut own = methods.iter().filter(|(_, ty)| ty.path() == Some(path) && !elsewhere(ty));
+        own.next().map(|(method, _)| Ty::Function(*method))
     }
 }

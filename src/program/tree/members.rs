@@ -348,6 +348,8 @@ impl Tree {
     pub(super) fn element(&self, of: &Ty, file: u32) -> Ty {
         match of {
             Ty::Lib { path, .. } if self.packs(file).kind(path) == TypeKind::Wrapper => self.element(&of.first_arg(), file),
+            // Rows are a row's type.
+            Ty::Lib { path, .. } if self.packs(file).kind(path) == TypeKind::Entity => of.clone(),
             Ty::Lib { .. } => of.last_arg(),
             Ty::Instance(_) => of.clone(),
             _ => Ty::Unknown,

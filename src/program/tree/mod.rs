@@ -181,7 +181,10 @@ impl Tree {
         }
         let found = match value {
             Value::Module(owner, name) => self.ty_of_name(*owner, name, depth + 1),
-            Value::Global(name) => self.known_path(Ty::lib(name.clone()), file),
+            Value::Global(name) => match self.from_glob(file, name, depth) {
+                Ty::Unknown => self.known_path(Ty::lib(name.clone()), file),
+                found => found,
+            },
             Value::Member(of, name) => match (self.member_at(&self.ty_at(of, file, depth + 1), name, file, depth + 1), &**of) {
                 // A method that calls its own name on its receiver means the one it overrides, if there is any.
                 (Ty::Function(found), Value::This(caller)) if found == *caller => {

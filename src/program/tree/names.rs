@@ -57,9 +57,16 @@ impl Tree {
             }
         }
         if let Some(class) = facts.unit.classes.iter().position(|class| class.name == name) {
-            return Ty::Class(self.home(ClassRef { file, class: class as u32 }));
+            return self.named(ClassRef { file, class: class as u32 });
         }
         self.found_elsewhere(file, name, depth)
+    }
+
+    /// What a name that a file does not declare is by what the file takes from elsewhere whole (`use schema::users::dsl::*`).
+    pub(super) fn from_glob(&self, file: u32, name: &str, depth: u32) -> Ty {
+        let rust = self.files.get(file as usize).is_some_and(|facts| facts.unit.language == Language::Rust);
+        let item = rust && name.starts_with(char::is_lowercase) && !self.packs(file).speaks_of(name);
+        if item { self.ty_of_name(file, name, depth + 1) } else { Ty::Unknown }
     }
 
     /// What a name stands for by the imports of a file.
@@ -69,9 +76,18 @@ impl Tree {
             return self.imported(file, &import.module, import.member.as_deref(), depth);
         }
         for glob in facts.unit.imports.iter().filter(|import| import.local == "*") {
-            let module = self.imported(file, &glob.module, glob.member.as_deref().filter(|member| *member != "*"), depth);
-            let found = match module {
+            let (from, member) = match (glob.member.as_deref(), glob.module.rsplit_once('.')) {
+                (Some(member), _) if member != "*" => (&*glob.module, Some(member)),
+                (_, Some((outer, inner))) if self.module(file, &glob.module).is_none() => (outer, Some(inner)),
+                _ => (&*glob.module, None),
+            };
+            let module = self.imported(file, from, member, depth);
+            let found = match &module {
                 Ty::Module(_) | Ty::Package(_) | Ty::Class(_) => self.member_at(&module, name, file, depth),
+                // A module that a macro makes: packs say what its items are.
+                Ty::Lib { path, .. } if path.contains(':') && name.starts_with(char::is_lowercase) => {
+                    self.member_at(&module, name, file, depth)
+                }
                 _ => Ty::Unknown,
             };
             if !found.is_unknown() {
@@ -137,7 +153,13 @@ impl Tree {
             {
                 let within = self.member_at(&found, inner, file, depth + 1);
                 let item = member.map_or(within.clone(), |name| match within {
-                    Ty::Unknown => self.member_at(&found, name, file, depth + 1),
+                    Ty::Unknown => match self.member_at(&found, name, file, depth + 1) {
+                        // By its name alone: it is the inner module's.
+                        Ty::Lib { path, of, sure } if matches!(of.first(), Some(Ty::Module(_))) => {
+                            Ty::Lib { path, of: Arc::from([Ty::lib(module)]), sure }
+                        }
+                        found => found,
+                    },
                     ty => self.member_at(&ty, name, file, depth + 1),
                 });
                 if !item.is_unknown() {

@@ -1,0 +1,48 @@
+//! Parts of what a call gives: a function that gives nothing or one object gives that object to whoever asks for a part of it.
+
+use super::Writer;
+use crate::facts::Value;
+use crate::program::flat::{What, plain};
+use crate::program::{Ty, unwrapped};
+use crate::rules::{Meaning, TypeKind};
+
+impl Writer<'_, '_> {
+    /// What stands under a name in what a followed call gave: `Some(Lease { key, .. })`, `null` or an error gives `key`.
+    pub(super) fn part_given(&self, holder: &Value, name: &str) -> Option<Value> {
+        let Value::Flat(index) = self.behind(holder) else { return None };
+        let call = self.events.get(index as usize).filter(|call| call.inlined)?;
+        let mut part = None;
+        for (given, _) in &call.returns {
+            match self.behind(given) {
+                Value::Null | Value::Bool(_) => {}
+                object @ Value::Object(..) if part.is_none() => part = Some(object.entry(name)?.clone()),
+                // An error is made by a call that means nothing.
+                Value::Flat(other)
+                    if self.events.get(other as usize).is_some_and(|event| matches!(event.what, What::Nothing)) => {}
+                _ => return None,
+            }
+        }
+        let file = call.origin.0.file;
+        let known = |value: &Value| match unwrapped(self.tree, self.tree.ty(value, file), file) {
+            Ty::Unknown => false,
+            Ty::Lib { path, .. } => self.tree.packs(file).kind(&path) != TypeKind::Plain,
+            _ => true,
+        };
+        // What only the declared type of the part tells is not to be lost.
+        let declared = Value::Result(call.origin.0, call.origin.1).member(name);
+        let text = |part: &Value| matches!(part, Value::Text(_) | Value::Template(_) | Value::Number(_) | Value::Bool(_));
+        part.filter(|part| text(part) || known(&plain(&self.events, part)) || !known(&declared))
+    }
+
+    /// A value without what only hands it on.
+    fn behind(&self, value: &Value) -> Value {
+        let mut value = value.clone();
+        for _ in 0..8 {
+            let Value::Flat(index) = value else { break };
+            let meant = self.events.get(index as usize).and_then(|event| event.meant(Meaning::Pass));
+            let Some(meant) = meant else { break };
+            value = meant.part("of").unwrap_or(&meant.receiver).clone();
+        }
+        value
+    }
+}
