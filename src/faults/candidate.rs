@@ -55,6 +55,12 @@ pub struct Candidate {
     pub severity: Option<Severity>,
     /// Its severity where no timer starts it, if that is another: what only keeps work apart in time claims a timer's run.
     pub eased: Option<Severity>,
+    /// Where it is decided, of data: the same decision and the same work reached from two places are one fault.
+    pub decided: Option<Spot>,
+    /// No unique key could decide it.
+    pub keyless: bool,
+    /// A comment at its places accepts what comes of it.
+    pub accepted: bool,
     /// The libraries in evidence: the cure is told in the words of the first that has any. The work's comes first, because
     /// the write itself is the simplest place to decide.
     pub libraries: Vec<Arc<str>>,
@@ -80,6 +86,9 @@ impl Candidate {
             stands: true,
             severity: None,
             eased: None,
+            accepted: false,
+            decided: None,
+            keyless: false,
             libraries: vec![],
             only: None,
             subject: None,
@@ -101,6 +110,9 @@ impl Candidate {
             stands: false,
             severity: None,
             eased: None,
+            accepted: false,
+            decided: None,
+            keyless: false,
             libraries: work.library().into_iter().chain(cause.library()).cloned().collect(),
             only: None,
             subject: None,
@@ -132,6 +144,11 @@ impl Candidate {
     pub fn of_one_lock(&self, other: &Candidate) -> bool {
         let lock = |one: &Candidate| one.subject.as_ref().is_some_and(|subject| subject.kind == Kind::Lock);
         self.cause == other.cause && lock(self) && lock(other)
+    }
+
+    /// Whether both say the same of one decision about one piece of work, to which two places lead.
+    pub fn of_one_decision(&self, other: &Candidate) -> bool {
+        self.decided.is_some() && self.decided == other.decided && self.work == other.work && self.message == other.message
     }
 
     /// Says what is at fault.

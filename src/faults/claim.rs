@@ -2,9 +2,9 @@
 
 use super::Role;
 use super::candidate::{Candidate, Only};
-use super::damage::of_mark;
 use super::data::{candidate, refused_and_caught, table};
 use super::effects::{decided_in_itself, effect, idempotent, unique_key};
+use super::harm::{Mark, of_mark};
 use super::rows::{RowRead, RowWrite, row_writes, same_table};
 use super::transactions::transactions;
 use super::view::View;
@@ -19,6 +19,7 @@ pub(super) fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -
     if !leads_on(view, read, write, column, &free) || refused_later(view, write) {
         return None;
     }
+    let costs = of_mark(view, &Mark { read, write, column, free: &free.value, test: free.test })?;
     let message = format!(
         "{} is found with `{}` free and then marked without asking again: two requests at once both find it and both go on",
         table(write, read),
@@ -27,8 +28,9 @@ pub(super) fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -
     let mut found = candidate(view, "unconditional-claim", read, write, message, "found free here");
     if let Some(cond) = free.test.and_then(|cond| view.flat.conds.get(cond as usize)) {
         found.add(Role::Check, cond.at, "tested here".to_owned());
+        found.decided = Some(cond.at);
     }
-    found.severity = of_mark(view, read, write, column);
+    found.severity = Some(costs);
     found.only = Some(Only::OutsideJobs);
     Some(found)
 }
@@ -42,14 +44,23 @@ pub(super) struct Free {
 
 impl Free {
     /// Whether a write takes the row out of this state. What was found set is no claim unless it is cleared.
-    fn is_left_by(&self, written: &Value) -> bool {
+    fn is_left_by(&self, view: &View<'_>, written: &Value) -> bool {
         let clears = matches!(written, Value::Null | Value::Bool(false)) || *written == Value::Number(0.0);
         match &self.value {
             Value::Bool(true) => clears,
             Value::Bool(false) | Value::Null => !clears,
-            other => !equal(other, written),
+            other => !equal(other, written) && !same_state(view, other, written),
         }
     }
+}
+
+/// Whether two values name one state: a text, and a member of that name of what is named at module level.
+pub(super) fn same_state(view: &View<'_>, one: &Value, other: &Value) -> bool {
+    let name = |value: &Value| {
+        let member = names_a_constant(value).then(|| view.world.tree.name_of(value)).flatten();
+        value.text().or(member).map(|name| name.to_lowercase())
+    };
+    one == other || name(one).is_some_and(|known| name(other) == Some(known))
 }
 
 /// Whether two constants are the same to a database: `1` and true are.
@@ -76,7 +87,7 @@ pub(super) fn marked<'w>(view: &View<'_>, read: &RowRead<'_>, write: &'w RowWrit
         .filter(|column| column.kind != ColumnKind::Relative && !view.world.tree.book.verbs.is_stamp(&column.name));
     columns.filter(|column| !already_so(view, write, column)).find_map(|column| {
         let free = found_free(view, read, write, &column.name)?;
-        free.is_left_by(&column.value).then_some((column, free))
+        free.is_left_by(view, &column.value).then_some((column, free))
     })
 }
 
@@ -140,7 +151,7 @@ fn leads_on(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &
 }
 
 /// Whether a value says that something is so, and nothing of who made it so: a constant, the time, a new id.
-fn says_only_that(view: &View<'_>, value: &Value) -> bool {
+pub(super) fn says_only_that(view: &View<'_>, value: &Value) -> bool {
     let tree = view.world.tree;
     let now = |value: &Value| {
         let named = || tree.name_of(value).is_some_and(|name| tree.book.verbs.is_clock(&name));

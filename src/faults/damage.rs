@@ -1,15 +1,11 @@
 //! What a double costs, by what is written: damage, or only waste or an exceeded limit.
 
-use std::collections::HashSet;
-
-use super::credential::refreshes_credential;
-use super::effects::effect;
 use super::rows::{RowRead, RowWrite, compares, each_part, row_writes};
 use super::view::View;
 use super::wrong_row::kind_of;
 use crate::facts::Value;
-use crate::program::{Column, ColumnKind, FlatCond, FlatEvent, Op, Statement, What};
-use crate::rules::{CommandKind, Meaning, Severity, TypeKind};
+use crate::program::{Column, FlatCond, Op, What};
+use crate::rules::{Meaning, Severity, TypeKind};
 use crate::syntax::BinaryOp;
 
 /// Rows are counted and one more is added: a warning where the limit is a constant of the program. A limit that is read, as a room's
@@ -80,6 +76,12 @@ pub(super) fn of_the_first(view: &View<'_>, read: &RowRead<'_>) -> Option<Severi
         .then_some(Severity::Warning)
 }
 
+/// A row is added that is worked out from others, or only helps to find something again: a warning.
+pub(super) fn of_derived(view: &View<'_>, write: &RowWrite<'_>) -> Option<Severity> {
+    let table = write.statement.table.as_ref()?;
+    view.world.tree.book.tables.is_derived(table).then_some(Severity::Warning)
+}
+
 /// How a row is one of several over time, of which the last one's age decides whether another is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passing {
@@ -114,72 +116,4 @@ pub(super) fn among_several(
 /// Whether an event gives a time or a length of time.
 fn is_timed(view: &View<'_>, at: u32) -> bool {
     matches!(&view.event(at).what, What::Meant(meant) if matches!(meant.is, Meaning::Time | Meaning::Clock))
-}
-
-/// A row that was found by its key is marked: a warning where both writers write the same and nothing that must happen once hangs
-/// on the mark. A row that was asked for as free is one of several to be had.
-pub(super) fn of_mark(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &Column) -> Option<Severity> {
-    let asked = read.statement.wheres.iter().any(|where_| where_.name == column.name);
-    if asked || !same_for_both(view, &column.value, read.index, &mut HashSet::new()) {
-        return None;
-    }
-    let asks: Vec<_> = write.event.guards.iter().filter(|guard| view.cond_depends(guard.cond).contains(&read.index)).collect();
-    let hangs = |event: &FlatEvent| asks.iter().any(|ask| event.guards.contains(ask));
-    // A call whose answer is what is written is looked up again by whoever comes second.
-    let written = view.flat.depends(&column.value);
-    let fetches = |index: u32, event: &FlatEvent| match &event.what {
-        What::Presumed(presumed) => {
-            written.contains(&index) && !view.world.tree.book.verbs.is_remote(&presumed.name, presumed.owner.as_deref())
-        }
-        _ => false,
-    };
-    let once = view.events().any(|(index, event)| {
-        index != write.index
-            && hangs(event)
-            && effect(view, event).is_some()
-            && !fetches(index, event)
-            && must_happen_once(view, event)
-    });
-    (!once).then_some(Severity::Warning)
-}
-
-/// Whether a second time is damage: rows, messages and payments that are added to those there are, not what is written over.
-fn must_happen_once(view: &View<'_>, event: &FlatEvent) -> bool {
-    match &event.what {
-        _ if refreshes_credential(view, event) => true,
-        What::Statement(statement) => adds(statement),
-        What::Kv(kv) => matches!(kv.op, CommandKind::Increment),
-        What::Meant(meant) if meant.is == Meaning::Effect => {
-            matches!(meant.text("kind").as_deref(), Some("pay" | "queue" | "http"))
-        }
-        What::Meant(_) => false,
-        What::Presumed(presumed) => !view.world.tree.book.verbs.changes_rows(&presumed.name),
-        What::Nothing => true,
-    }
-}
-
-fn adds(statement: &Statement) -> bool {
-    let relative = || statement.sets.iter().any(|column| column.kind == ColumnKind::Relative);
-    matches!(statement.op, Op::Insert) || relative()
-}
-
-/// Whether two that run at once come to the same value: a constant, or what is worked out from the row that both have read.
-fn same_for_both(view: &View<'_>, value: &Value, read: u32, seen: &mut HashSet<u32>) -> bool {
-    let mut same = true;
-    value.walk(&mut |part| {
-        same &= match part {
-            Value::Param(..) | Value::This(_) | Value::Captured(..) | Value::Unknown | Value::Result(..) => false,
-            Value::Flat(index) if *index == read || !seen.insert(*index) => true,
-            Value::Flat(index) => {
-                let event = view.event(*index);
-                event.meant(Meaning::Fresh).is_none()
-                    && event.call().is_some_and(|(callee, args)| {
-                        same_for_both(view, callee, read, seen)
-                            && args.iter().all(|(_, arg)| same_for_both(view, arg, read, seen))
-                    })
-            }
-            _ => true,
-        };
-    });
-    same
 }

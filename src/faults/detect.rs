@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use rayon::prelude::*;
 
 use super::candidate::{Candidate, Only};
+use super::comments::{accepted, admitted};
 use super::copies::weighed;
 use super::inventory::Item;
 use super::provider::shared_beside;
@@ -90,14 +91,23 @@ pub fn detect(
     let single = copies.one_by_word();
     let found =
         sift(found, &mut sightings, |_, candidate| (single && copies_of(candidate.rule).is_some()).then_some(Why::OneCopy));
-    let found: Vec<_> = found.into_iter().map(|(function, candidate)| (function, eased(candidate, &reach, function))).collect();
+    let weigh = |function: FnRef, candidate: Candidate| {
+        let candidate = at_start(eased(candidate, &reach, function), &reach, function);
+        let accepted = accepted(world, sources, &candidate);
+        Candidate { accepted, severity: if accepted { Some(Severity::Advice) } else { candidate.severity }, ..candidate }
+    };
+    let found: Vec<_> = found.into_iter().map(|(function, candidate)| (function, weigh(function, candidate))).collect();
     let kept = nearest(found.clone());
     // Advice speaks of a sound use with a known limit.
     let advice = |candidate: &Candidate| {
         candidate.severity.or(catalogue.get(candidate.rule).map(|rule| rule.severity)) == Some(Severity::Advice)
     };
-    for (function, candidate) in found.iter().filter(|(_, candidate)| advice(candidate) && candidate.eased.is_some()) {
-        sightings.left_out(*function, candidate, Why::KeepsApart);
+    for (function, candidate) in found.iter().filter(|(_, candidate)| advice(candidate)) {
+        match (candidate.accepted, candidate.eased) {
+            (true, _) => sightings.left_out(*function, candidate, Why::Accepted),
+            (_, Some(_)) => sightings.left_out(*function, candidate, Why::KeepsApart),
+            _ => {}
+        }
     }
     for (function, candidate) in found.iter().filter(|(_, candidate)| !advice(candidate)) {
         if let Some((_, kept)) = kept.iter().find(|(_, kept)| same_fault(kept, candidate)) {
@@ -145,6 +155,16 @@ fn sift(
 fn eased(mut candidate: Candidate, reach: &Reach, function: FnRef) -> Candidate {
     if candidate.eased.is_some() && !reach.entry_kinds(function).contains("job") {
         candidate.severity = candidate.eased;
+    }
+    candidate
+}
+
+/// A row looked for and then added or marked, where only the start leads to it: once in the life of an installation.
+fn at_start(mut candidate: Candidate, reach: &Reach, function: FnRef) -> Candidate {
+    let of_data = matches!(candidate.rule, "check-then-insert" | "unconditional-claim");
+    if of_data && reach.entry_kinds(function).iter().eq(["startup"]) {
+        candidate.message = candidate.message.replace("two requests at once", "two copies that start at once");
+        candidate.severity = candidate.severity.map_or(Some(Severity::Warning), |known| Some(known.min(Severity::Warning)));
     }
     candidate
 }
@@ -208,6 +228,11 @@ fn nearest(candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
     });
     let mut kept: Vec<(FnRef, Candidate)> = vec![];
     for (function, candidate) in faults {
+        let twin = kept.iter_mut().find(|(_, other)| other.rule == candidate.rule && other.of_one_decision(&candidate));
+        if let Some((_, twin)) = twin {
+            twin.add(Role::Call, candidate.primary, "this comes to it too".to_owned());
+            continue;
+        }
         let known = kept.iter().any(|(_, other)| {
             other.rule == candidate.rule
                 && (other.primary == candidate.primary
@@ -223,7 +248,9 @@ fn nearest(candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
 
 /// Whether a fault is told by the finding of another.
 fn same_fault(kept: &Candidate, other: &Candidate) -> bool {
-    kept.rule == other.rule && (kept.primary == other.primary || kept.places().0 == other.places().0) || kept.of_one_lock(other)
+    kept.rule == other.rule && (kept.primary == other.primary || kept.places().0 == other.places().0)
+        || kept.of_one_lock(other)
+        || kept.rule == other.rule && kept.of_one_decision(other)
 }
 
 fn finding(
@@ -250,13 +277,12 @@ fn finding(
     }
     trace.extend(candidate.trace.iter().map(|(role, spot, note)| Hop { at: place(*spot), role: *role, note: note.clone() }));
     let rule = catalogue.get(candidate.rule);
-    let help = candidate
-        .libraries
-        .iter()
-        .find_map(|library| world.tree.packs(candidate.primary.file).fix(library, candidate.rule))
-        .map(str::to_owned)
-        .or_else(|| rule.map(|rule| rule.help.clone()))
-        .unwrap_or_default();
+    let keyless = rule.and_then(|rule| rule.help_keyless.clone()).filter(|_| candidate.keyless);
+    let in_its_words = || {
+        let mut libraries = candidate.libraries.iter();
+        libraries.find_map(|library| world.tree.packs(candidate.primary.file).fix(library, candidate.rule)).map(str::to_owned)
+    };
+    let help = keyless.or_else(in_its_words).or_else(|| rule.map(|rule| rule.help.clone())).unwrap_or_default();
     let severity = candidate.severity.or(rule.map(|rule| rule.severity)).unwrap_or(Severity::Warning);
     Finding {
         rule: candidate.rule.to_owned(),
@@ -298,44 +324,6 @@ fn entry_note(kind: &str) -> &'static str {
         "startup" | "main" => "every copy starts this",
         _ => "entered here",
     }
-}
-
-/// Whether a comment near the places of a fault admits it.
-fn admitted(world: &World<'_>, sources: &[&Source], candidate: &Candidate) -> bool {
-    let admits = |text: &str| {
-        let text = text.to_lowercase();
-        [
-            "single instance",
-            "one instance",
-            "single process",
-            "one process",
-            "this process",
-            "per process",
-            "in-memory",
-            "in memory",
-            "multiple instances",
-            "several instances",
-            "single server",
-            "scale out",
-            "scaling out",
-            "multi-instance",
-            "per-instance",
-            "not distributed",
-            "single node",
-        ]
-        .iter()
-        .any(|words| text.contains(words))
-    };
-    let spot = candidate.primary;
-    let Some(facts) = world.tree.files.get(spot.file as usize) else { return false };
-    let Some(source) = sources.get(spot.file as usize) else { return false };
-    let line = |offset: u32| source.lines.position(offset).0;
-    candidate.trace.iter().map(|(_, at, _)| *at).chain([spot]).filter(|at| at.file == spot.file).any(|at| {
-        facts.unit.comments.iter().any(|comment| {
-            let last = line(comment.span.end.saturating_sub(1).max(comment.span.start));
-            last <= line(at.span.start) && last + 8 >= line(at.span.start) && admits(&comment.text)
-        })
-    })
 }
 
 fn place(sources: &[&Source], spot: Spot) -> Place {

@@ -10,7 +10,7 @@ use super::unleased_job::gated;
 use super::view::View;
 use super::{Confidence, Role};
 use crate::program::{FlatEvent, Op};
-use crate::rules::Meaning;
+use crate::rules::{Meaning, Severity};
 
 /// The rule.
 pub(super) const RULE: &str = "unlocked-migration";
@@ -52,9 +52,11 @@ fn seeds(view: &View<'_>, starts: bool, found: &mut Vec<Candidate>) {
             (fault.rule == "check-then-insert").then_some((read, fault.confidence))
         });
         if let (true, Some((read, sure))) = (undecided, asked) {
-            let message = "every copy looks whether the rows are there when it starts, and adds them if not: copies that start together add them twice";
+            let message = "every copy looks whether the rows are there when it starts, and adds them if not: two copies that start on an empty database add them twice";
             let mut candidate = candidate(view, write.event, write.event, message);
             candidate.only = (!starts).then_some(Only::AtStart);
+            // Once in the life of an installation.
+            candidate.severity = Some(Severity::Warning);
             candidate.hop(Role::Check, read.event, "looked for here");
             candidate.hop(Role::Effect, write.event, view.describe(write.event));
             found.push(candidate.at_most(sure));

@@ -4,6 +4,7 @@
 mod added;
 mod candidate;
 mod claim;
+mod comments;
 mod configured;
 mod copies;
 mod credential;
@@ -14,6 +15,7 @@ mod detect;
 mod early_release;
 mod effects;
 mod finding;
+mod harm;
 mod holds;
 mod host_lock;
 mod inventory;

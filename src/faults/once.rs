@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::added::of_the_changed;
 use super::candidate::Candidate;
-use super::damage::{Passing, among_several, of_alike, of_the_first};
+use super::damage::{Passing, among_several, of_alike, of_derived, of_the_first};
 use super::data::{candidate, refused_and_caught, table};
 use super::effects::{decided_apart, fresh, row_locked};
 use super::rows::{RowRead, RowWrite, each_part, owner, parent, same_table, says_exists};
@@ -87,21 +87,33 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     let mut found = candidate(view, "check-then-insert", read, write, message, "looked for here");
     if let Some(cond) = cond_at(view, guard) {
         found.add(Role::Check, cond.at, "decided here".to_owned());
+        found.decided = Some(cond.at);
     }
+    found.keyless = keyless(view, read);
     if refused {
         found.severity = Some(Severity::Advice);
         return Some(found.at_most(Confidence::Low));
     }
     let passing = among_several(view, read, write, cond_at(view, guard));
-    found.severity = of_alike(read, write).or(of_the_first(view, read)).or(passing.map(|_| Severity::Warning));
+    let first = of_the_first(view, read);
+    found.severity = of_alike(read, write).or(first).or(of_derived(view, write)).or(passing.map(|_| Severity::Warning));
     if held_by_sender || passing == Some(Passing::Gathers) {
         return Some(found.at_most(Confidence::Low));
     }
     // The model itself may give what the key needs beside.
     let in_part = matches!(backed, Backed::InPart(_));
-    // Who takes the first there is may live with two.
-    let several = if read.statement.ordered { Confidence::Medium } else { Confidence::High };
+    // Who takes the first there is may live with two, and the first of all is added once in the life of an installation.
+    let several = if read.statement.ordered || first.is_some() { Confidence::Medium } else { Confidence::High };
     Some(found.at_most(if in_part { Confidence::Low } else { sureness(view, write.statement.table.as_deref()) }).at_most(several))
+}
+
+/// Whether no unique key could say what is looked for: nothing is, or what only comes out when it runs.
+fn keyless(view: &View<'_>, read: &RowRead<'_>) -> bool {
+    let named = |column: &&Column| {
+        matches!(column.kind, ColumnKind::Equal | ColumnKind::Constant)
+            && column.name.starts_with(|first: char| first.is_alphabetic())
+    };
+    !read.statement.wheres.iter().any(|column| named(&column)) && owner(view, read.event).is_none()
 }
 
 fn cond_at<'v>(view: &View<'v>, guard: &Guard) -> Option<&'v FlatCond> {

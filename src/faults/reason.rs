@@ -73,6 +73,8 @@ pub enum Why {
     EitherWay,
     /// It keeps work apart for a while, and does not see to it that it is done once.
     KeepsApart,
+    /// A comment accepts what comes of it.
+    Accepted,
     /// It marks what came to nothing, so that it is not tried again at once.
     CameToNothing,
     /// It is counted and reported, and decides nothing.
@@ -127,6 +129,7 @@ impl Why {
             Why::LooksUp => "looks-up",
             Why::EitherWay => "either-way",
             Why::KeepsApart => "keeps-apart",
+            Why::Accepted => "accepted",
             Why::CameToNothing => "came-to-nothing",
             Why::OnlyReported => "only-reported",
             Why::HandedOn => "handed-on",
@@ -171,6 +174,7 @@ impl Why {
             Why::LooksUp => "it looks up what is there, and work is done where it is",
             Why::EitherWay => "it says when the work is done, not whether",
             Why::KeepsApart => "it keeps work apart for a while, and ends by itself",
+            Why::Accepted => "a comment accepts what comes of two at once",
             Why::CameToNothing => "it marks what came to nothing, so that it is not tried again at once",
             Why::OnlyReported => "the count is reported, and decides nothing",
             Why::HandedOn => "it hands on to a callback that nobody waits for",

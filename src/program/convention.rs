@@ -13,7 +13,7 @@ pub(super) fn by_convention(tree: &Tree, function: FnRef) -> Option<Entry> {
     let known = tree.function(function).filter(|_| function.func != 0)?;
     let mut rules = tree.book.reach.entries.iter().filter(|rule| rule.speaks_of(path) && known.params.len() >= rule.params);
     let (rule, name) = rules.find_map(|rule| {
-        let name = if rule.bases.is_empty() { exported(tree, function, rule) } else { of_a_base(tree, function, rule) };
+        let name = if rule.methods.is_empty() { exported(tree, function, rule) } else { a_method(tree, function, rule) };
         name.map(|name| (rule, name))
     })?;
     // A function called after the method of the requests it answers, in capitals as they have it.
@@ -72,10 +72,14 @@ fn leads_to(tree: &Tree, function: FnRef, value: &Value, depth: u32) -> bool {
     }
 }
 
-/// The name of a method of a class with one of the rule's bases.
-fn of_a_base(tree: &Tree, function: FnRef, rule: &Convention) -> Option<String> {
+/// The name of a method that the rule speaks of: of a class with one of its bases, in a file with one of its imports.
+fn a_method(tree: &Tree, function: FnRef, rule: &Convention) -> Option<String> {
     let known = tree.function(function).filter(|known| rule.methods.contains(&known.name))?;
     let class = tree.class(tree.class_of(function)?)?;
     let based = class.bases.iter().any(|base| rule.bases.iter().any(|wanted| base.name.rsplit('.').next() == Some(wanted)));
-    based.then(|| known.name.clone())
+    let imported = || {
+        let imports = &tree.files[function.file as usize].unit.imports;
+        imports.iter().any(|import| rule.imports.contains(&import.module))
+    };
+    ((rule.bases.is_empty() || based) && (rule.imports.is_empty() || imported())).then(|| known.name.clone())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{DeployRules, Idioms, Pack, Packs, ReachRules, RuleError, RuleSet, SettingRules, TableWords, Verbs};
+use super::{CommentWords, DeployRules, Idioms, Pack, Packs, ReachRules, RuleError, RuleSet, SettingRules, TableWords, Verbs};
 use crate::files::Language;
 
 /// Everything the engine knows of libraries.
@@ -22,6 +22,8 @@ pub struct Rulebook {
     pub deploy: DeployRules,
     /// Conventions of names of tables.
     pub tables: TableWords,
+    /// What comments say of copies and of races.
+    pub comments: CommentWords,
 }
 
 impl Rulebook {
@@ -38,6 +40,7 @@ impl Rulebook {
             match file.folder() {
                 "common" if file.stem() == "reach" => book.reach = file.parse()?,
                 "common" if file.stem() == "tables" => book.tables = file.parse()?,
+                "common" if file.stem() == "comments" => book.comments = file.parse()?,
                 "common" if file.stem() == "settings" => book.settings = file.parse()?,
                 "common" => book.verbs = file.parse()?,
                 "deploy" => book.deploy.extend(file.parse()?),

@@ -48,6 +48,9 @@ pub struct FaultRule {
     pub not_when: String,
     /// The cure in one sentence.
     pub help: String,
+    /// The cure where no unique key could decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help_keyless: Option<String>,
     /// A wrong example.
     pub bad: String,
     /// The same, cured.

@@ -3,6 +3,7 @@
 
 mod book;
 mod catalogue;
+mod comments;
 mod deploy;
 mod error;
 mod fault;
@@ -18,6 +19,7 @@ mod verbs;
 
 pub use book::Rulebook;
 pub use catalogue::{Catalogue, FAMILIES, UnknownRule};
+pub use comments::CommentWords;
 pub use deploy::{CommandRow, CountKind, CountRow, DeployRules, Keys, Per, UnitRow};
 pub use error::{RuleError, Spot};
 pub use fault::{FaultRule, Severity};

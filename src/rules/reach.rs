@@ -63,7 +63,9 @@ pub struct Convention {
     pub marks: Vec<String>,
     /// Names beside which the file is something else.
     unless: Vec<String>,
-    /// Base classes whose methods they are.
+    /// Modules one of which their file imports; none is any.
+    pub imports: Vec<String>,
+    /// Base classes whose methods they are; with `methods` and none, those of any class.
     pub bases: Vec<String>,
     /// The names of those methods.
     pub methods: Vec<String>,

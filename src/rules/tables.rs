@@ -5,6 +5,8 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use super::verbs::words;
+
 /// Lists of words, as the file has them.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,6 +21,18 @@ pub struct TableWords {
     undone_files: Vec<String>,
     /// Columns that are a primary key by themselves.
     pub keys: Vec<String>,
+    /// Endings of tables whose rows only note what happened.
+    records: Vec<String>,
+    /// First words of calls that only note what happened, and words anywhere in such names.
+    notes: Vec<String>,
+    /// Endings of tables whose rows are to be had once.
+    once: Vec<String>,
+    /// Beginnings and endings of columns and states that say that something to be had once is gone.
+    taken: Vec<String>,
+    /// Endings of columns that say who has it.
+    takers: Vec<String>,
+    /// Endings of tables whose rows are worked out from others, or only help to find something again.
+    derived: Vec<String>,
 }
 
 impl TableWords {
@@ -34,6 +48,37 @@ impl TableWords {
     /// Whether a name says no more than what it is to a table.
     pub fn is_ending(&self, name: &str) -> bool {
         self.suffixes.iter().any(|suffix| suffix.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether a table's rows only note what happened: nobody acts on them.
+    pub fn is_record(&self, table: &str) -> bool {
+        self.records.iter().any(|ending| table.ends_with(ending.as_str()))
+    }
+
+    /// Whether a call of this name only notes what happened.
+    pub fn notes(&self, name: &str) -> bool {
+        let words = words(name);
+        words.iter().enumerate().any(|(at, word)| self.notes.contains(word) && (at == 0 || word.len() > 3))
+    }
+
+    /// Whether a column says who has what there is.
+    pub fn says_who(&self, column: &str) -> bool {
+        self.takers.iter().any(|ending| column.ends_with(ending.as_str()))
+    }
+
+    /// Whether a table's rows are worked out from others, or only help to find something again.
+    pub fn is_derived(&self, table: &str) -> bool {
+        self.derived.iter().any(|ending| table.ends_with(ending.as_str()))
+    }
+
+    /// Whether a table's rows are to be had once.
+    pub fn is_had_once(&self, table: &str) -> bool {
+        self.once.iter().any(|ending| table.ends_with(ending.as_str()))
+    }
+
+    /// Whether a column's name, or the name of a state, says that something to be had once is gone.
+    pub fn is_taken(&self, name: &str) -> bool {
+        self.taken.iter().any(|word| name.starts_with(word.as_str()) || name.ends_with(word.as_str()))
     }
 
     /// Whether a function of this name takes a migration back.

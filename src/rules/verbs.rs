@@ -32,8 +32,10 @@ pub struct Verbs {
     remote_owners: HashSet<String>,
     vague: HashSet<String>,
     refusals: HashSet<String>,
+    refusal_codes: HashSet<String>,
     open: HashSet<String>,
     sends: HashSet<String>,
+    handed_on: HashSet<String>,
 }
 
 /// What a name presumes.
@@ -83,6 +85,13 @@ impl Verbs {
     /// Whether a call's name says that somebody is sent something.
     pub fn sends(&self, name: &str) -> bool {
         words(name).iter().any(|word| self.sends.contains(word))
+    }
+
+    /// Whether a call's name says that somebody else is given work.
+    pub fn hands_on(&self, name: &str) -> bool {
+        let words = words(name);
+        words.first().is_some_and(|verb| self.strong.contains(verb) || self.weak.contains(verb))
+            && words.iter().skip(1).any(|word| self.handed_on.contains(word))
     }
 
     /// Whether a name is one of those that clients and transactions go by, whose members are tables and not rows of a parent.
@@ -153,10 +162,10 @@ impl Verbs {
         self.open.contains(word)
     }
 
-    /// Whether the type of a caught error says that a unique key refused a row.
+    /// Whether the type or the code of a caught error says that a unique key refused a row.
     pub fn is_refusal(&self, ty: &str) -> bool {
         let name = ty.rsplit(['.', ':']).next().unwrap_or(ty);
-        self.refusals.contains(name)
+        self.refusals.contains(name) || self.refusal_codes.contains(ty)
     }
 
     /// Whether names speak of refreshing a credential.

@@ -1,6 +1,7 @@
 //! JavaScript and TypeScript, with JSX, lowered to a [`Unit`] in one pass over the parser's tree.
 //! It must not know any library's name, only `require`, `module` and `exports`, which are part of the language's module systems.
 
+mod caught;
 mod class;
 mod expr;
 mod function;

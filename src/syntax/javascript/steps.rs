@@ -7,6 +7,7 @@ use oxc_ast::ast::{
 };
 use oxc_span::GetSpan;
 
+use super::caught::asked_for;
 use super::expr::typed;
 use super::function::Role;
 use super::target::only_name;
@@ -231,7 +232,7 @@ impl Lower {
                 caught
             });
             steps.extend(self.block(&handler.body.body));
-            catches.push(Catch { types: Vec::new(), binding, body: steps, span: span(handler.span) });
+            catches.push(Catch { types: asked_for(handler), binding, body: steps, span: span(handler.span) });
         }
         let finally = tree.finalizer.as_ref().map(|tree| self.block(&tree.body)).unwrap_or_default();
         StepKind::Try { body, catches, otherwise: Vec::new(), finally }

@@ -1,0 +1,237 @@
+//! What comes of it that two find a row free and both mark it: nothing that differs, one more note of it, waste, or damage.
+
+use std::collections::HashSet;
+
+use super::claim::{same_state, says_only_that};
+use super::credential::refreshes_credential;
+use super::effects::{decided_in_itself, effect, idempotent};
+use super::rows::{RowRead, RowWrite, row_writes};
+use super::view::View;
+use crate::facts::{Guard, Value};
+use crate::program::{Column, ColumnKind, FlatEvent, Op, Statement, What};
+use crate::rules::{CommandKind, Meaning, Severity};
+
+/// A mark on a row that two found free.
+pub(super) struct Mark<'v> {
+    /// The read that finds it.
+    pub read: &'v RowRead<'v>,
+    /// The write that marks it.
+    pub write: &'v RowWrite<'v>,
+    /// The column that says that it is no longer free.
+    pub column: &'v Column,
+    /// What it was when the row was found free.
+    pub free: &'v Value,
+    /// The condition that tests it, where it is not the read's own condition.
+    pub test: Option<u32>,
+}
+
+/// How much it costs that two set one mark; none where both leave the same behind and nothing else comes of it.
+pub(super) fn of_mark(view: &View<'_>, mark: &Mark<'_>) -> Option<Severity> {
+    if only_tells(view, mark) {
+        return None;
+    }
+    let asked = mark.read.statement.wheres.iter().any(|where_| where_.name == mark.column.name);
+    // A row that was asked for as free is one of several to be had.
+    if asked {
+        return Some(Severity::Error);
+    }
+    if !is_now(view, &mark.column.value) && !same_for_both(view, &mark.column.value, mark.read.index, &mut HashSet::new()) {
+        return Some(if fills(view, mark) { Severity::Advice } else { Severity::Error });
+    }
+    let asks = mark.asks(|cond| match mark.test {
+        Some(test) => cond == test,
+        None => view.cond_depends(cond).contains(&mark.read.index),
+    });
+    let hanging = hanging(view, mark, &asks);
+    let hanging = hanging.into_iter().filter_map(|(index, event)| cost(view, mark, index, event)).max();
+    hanging.max(had_once(view, mark).then_some(Severity::Warning)).max(differs_beside(view, mark))
+}
+
+impl<'v> Mark<'v> {
+    /// What must hold for the mark, of the conditions that are wanted.
+    fn asks(&self, wanted: impl Fn(u32) -> bool) -> Vec<&'v Guard> {
+        self.write.event.guards.iter().filter(|guard| wanted(guard.cond)).collect()
+    }
+}
+
+/// Whether the mark may leave the row as free as it was, and nothing that must happen once came before: it is what somebody was
+/// told, and is the same whoever asks.
+fn only_tells(view: &View<'_>, mark: &Mark<'_>) -> bool {
+    let options = mark.column.value.options();
+    let stays = |option: &&Value| same_state(view, option, mark.free);
+    let worked = |at: u32| effect(view, view.event(at)).is_some() && must_happen_once(view, view.event(at));
+    options.len() > 1 && options.iter().any(stays) && !view.flat.depends(&mark.column.value).into_iter().any(worked)
+}
+
+/// The work besides the mark that is done only where what was read allows it.
+fn hanging<'v>(view: &View<'v>, mark: &Mark<'_>, asks: &[&Guard]) -> Vec<(u32, &'v FlatEvent)> {
+    let hangs = |event: &FlatEvent| asks.iter().any(|ask| event.guards.contains(ask));
+    // What is written is looked up again by whoever comes second, unless it is asked of another service.
+    let written = view.flat.depends(&mark.column.value);
+    let verbs = &view.world.tree.book.verbs;
+    // So is what is asked before the mark, and decides about it.
+    let asked = view.decided_by(mark.write.event);
+    let fetches = |index: u32, event: &FlatEvent| match &event.what {
+        What::Presumed(presumed) => {
+            (written.contains(&index) || !presumed.strong && asked.contains(&index))
+                && !verbs.is_remote(&presumed.name, presumed.owner.as_deref())
+        }
+        _ => false,
+    };
+    view.events()
+        .filter(|(index, event)| *index != mark.write.index && hangs(event))
+        .filter(|(_, event)| effect(view, event).is_some() || hands_on(view, event))
+        .filter(|(index, event)| !fetches(*index, event))
+        .collect()
+}
+
+/// Whether a call gives somebody else work, by its name: what it is written out as may not show it.
+fn hands_on(view: &View<'_>, event: &FlatEvent) -> bool {
+    let name = event.call().and_then(|(callee, _)| view.world.tree.name_of(&view.flat.plain(callee)));
+    name.is_some_and(|name| view.world.tree.book.verbs.hands_on(&name))
+}
+
+/// What a second time of some work costs.
+fn cost(view: &View<'_>, mark: &Mark<'_>, index: u32, event: &FlatEvent) -> Option<Severity> {
+    if effect(view, event).is_none() {
+        return Some(Severity::Error);
+    }
+    if must_happen_once(view, event) {
+        return Some(if is_note(view, event) { Severity::Advice } else { Severity::Error });
+    }
+    let again = |write: &RowWrite<'_>| {
+        write.index == index
+            && write.statement.op == Op::Update
+            && write.statement.sets.iter().all(|column| as_it_is(view, column, mark.read.index))
+    };
+    let harmless = row_writes(view).iter().any(again)
+        || idempotent(view, event).is_some()
+        || decided_in_itself(view, event).is_some()
+        || is_note(view, event);
+    (!harmless).then_some(Severity::Warning)
+}
+
+/// Whether a column is so after the second write as it was after the first.
+fn as_it_is(view: &View<'_>, column: &Column, read: u32) -> bool {
+    column.kind != ColumnKind::Relative
+        && (view.world.tree.book.verbs.is_stamp(&column.name)
+            || says_only_that(view, &column.value)
+            || same_for_both(view, &column.value, read, &mut HashSet::new()))
+}
+
+/// Whether a value is the time as a function is handed it.
+fn is_now(view: &View<'_>, value: &Value) -> bool {
+    let tree = view.world.tree;
+    matches!(value, Value::Param(..)) && tree.name_of(value).is_some_and(|name| tree.book.verbs.is_clock(&name))
+}
+
+/// What it costs that the write sets more than the mark, and each writer its own: who comes second overwrites who has it, or what
+/// was said.
+fn differs_beside(view: &View<'_>, mark: &Mark<'_>) -> Option<Severity> {
+    let sets = mark.write.statement.sets.iter();
+    let own = sets.filter(|column| column.name != mark.column.name && !as_it_is(view, column, mark.read.index));
+    let words = &view.world.tree.book.tables;
+    own.map(|column| if words.says_who(&column.name) { Severity::Warning } else { Severity::Advice }).max()
+}
+
+/// Whether the table, the column or the new state says that this is something to be had once.
+fn had_once(view: &View<'_>, mark: &Mark<'_>) -> bool {
+    let words = &view.world.tree.book.tables;
+    let table = mark.write.statement.table.as_ref().or(mark.read.statement.table.as_ref());
+    let state = mark.column.value.text().or_else(|| view.world.tree.name_of(&mark.column.value));
+    table.is_some_and(|table| words.is_had_once(table))
+        || words.is_taken(&mark.column.name)
+        || state.is_some_and(|state| words.is_taken(&state.to_lowercase()))
+}
+
+/// Whether an empty column is filled, nothing else hangs on its being empty, and what it is filled with goes nowhere else: who
+/// comes second leaves another value of the same worth.
+fn fills(view: &View<'_>, mark: &Mark<'_>) -> bool {
+    let Some(test) = mark.test else { return false };
+    let asks = mark.asks(|cond| cond == test);
+    let other =
+        |event: &FlatEvent| event.guards.iter().any(|own| asks.iter().any(|ask| ask.cond == own.cond && ask.holds != own.holds));
+    let made = view.flat.depends(&mark.column.value);
+    // What a callee's own default fills is nobody's word.
+    let here = view.root().file;
+    let given = mark.column.value.any(&|part| match part {
+        Value::Param(function, _) | Value::Captured(function, _) | Value::This(function) => function.file == here,
+        Value::Unknown => true,
+        _ => false,
+    });
+    let worked_out = !made.is_empty() || mark.column.value.any(&|part| matches!(part, Value::Mix(_)));
+    let from_outside = made.iter().any(|at| effect(view, view.event(*at)).is_some());
+    let goes_on = |value: &Value| {
+        let from = view.flat.depends(value);
+        from.contains(&mark.write.index)
+            || made.iter().any(|at| from.contains(at))
+            || value.any(&|part| *part == mark.column.value)
+    };
+    let used = view.events().any(|(index, event)| {
+        index != mark.write.index
+            && !made.contains(&index)
+            && event.call().is_some_and(|(callee, args)| goes_on(callee) || args.iter().any(|(_, value)| goes_on(value)))
+    });
+    let answered = view.flat.returns.iter().any(|(value, _)| goes_on(value));
+    let alone = hanging(view, mark, &asks).is_empty() && !view.events().any(|(_, event)| other(event));
+    worked_out && !given && !from_outside && alone && !used && !answered
+}
+
+/// Whether work only notes that something happened: a row of a table that is kept for that, or one added by what is called so.
+fn is_note(view: &View<'_>, event: &FlatEvent) -> bool {
+    let words = &view.world.tree.book.tables;
+    let table = event.statement().and_then(|statement| statement.table.as_ref()).is_some_and(|table| words.is_record(table));
+    let named = |event: &FlatEvent| {
+        event
+            .call()
+            .and_then(|(callee, _)| view.world.tree.name_of(&view.flat.plain(callee)))
+            .is_some_and(|name| words.notes(&name))
+    };
+    // The calls that lead there are written down too.
+    table || named(event) || view.events().any(|(_, call)| event.hops.contains(&call.at) && named(call))
+}
+
+/// Whether a second time is damage: rows, messages and payments that are added to those there are, not what is written over.
+fn must_happen_once(view: &View<'_>, event: &FlatEvent) -> bool {
+    match &event.what {
+        _ if refreshes_credential(view, event) => true,
+        What::Statement(statement) => adds(statement),
+        What::Kv(kv) => matches!(kv.op, CommandKind::Increment),
+        What::Meant(meant) if meant.is == Meaning::Effect => {
+            matches!(meant.text("kind").as_deref(), Some("pay" | "queue" | "http"))
+        }
+        What::Meant(_) => false,
+        What::Presumed(presumed) => {
+            let verbs = &view.world.tree.book.verbs;
+            let named = presumed.strong || presumed.owner.is_some();
+            named && !verbs.changes_rows(&presumed.name) && !verbs.sends(&presumed.name)
+        }
+        What::Nothing => true,
+    }
+}
+
+fn adds(statement: &Statement) -> bool {
+    let relative = || statement.sets.iter().any(|column| column.kind == ColumnKind::Relative);
+    matches!(statement.op, Op::Insert) || relative()
+}
+
+/// Whether two that run at once come to the same value: a constant, the time, or what is worked out from the row that both have read.
+pub(super) fn same_for_both(view: &View<'_>, value: &Value, read: u32, seen: &mut HashSet<u32>) -> bool {
+    let mut same = true;
+    value.walk(&mut |part| {
+        same &= match part {
+            Value::Param(..) | Value::This(_) | Value::Captured(..) | Value::Unknown | Value::Result(..) => false,
+            Value::Flat(index) if *index == read || !seen.insert(*index) => true,
+            Value::Flat(index) => {
+                let event = view.event(*index);
+                event.meant(Meaning::Fresh).is_none()
+                    && event.call().is_some_and(|(callee, args)| {
+                        same_for_both(view, callee, read, seen)
+                            && args.iter().all(|(_, arg)| same_for_both(view, arg, read, seen))
+                    })
+            }
+            _ => true,
+        };
+    });
+    same
+}
