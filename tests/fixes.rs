@@ -91,3 +91,22 @@ fn without_a_library_the_rule_speaks() {
     assert_eq!(rule, "process-guard");
     assert_eq!(help, Catalogue::builtin().unwrap().get("process-guard").unwrap().help);
 }
+
+#[test]
+fn a_unique_key_is_proposed_only_where_one_could_decide() {
+    let setup = |asked: &str, values: &str| {
+        let text = format!(
+            "import express from 'express';\nimport {{ Pool }} from 'pg';\nconst db = new Pool();\nconst app = express();\n\
+             app.post('/setup/:name', async (req, res) => {{\n  const {{ rows }} = await db.query({asked});\n  \
+             if (rows.length > 0) return res.sendStatus(409);\n  await db.query('INSERT INTO admins (name) VALUES ($1)', {values});\n  \
+             res.sendStatus(204);\n}});\n"
+        );
+        found("setup.js", &text)
+    };
+    let (rule, first) = setup("'SELECT id FROM admins'", "[req.params.name]");
+    assert_eq!(rule, "check-then-insert");
+    assert!(first.starts_with("No unique key"), "{first}");
+    let (rule, named) = setup("'SELECT id FROM admins WHERE name = $1', [req.params.name]", "[req.params.name]");
+    assert_eq!(rule, "check-then-insert");
+    assert!(!named.starts_with("No unique key"), "{named}");
+}

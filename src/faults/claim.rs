@@ -150,15 +150,21 @@ fn leads_on(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &
     !says_only_that(view, &column.value) || led()
 }
 
+/// Whether a value is the time as a function is handed it.
+pub(super) fn is_now(view: &View<'_>, value: &Value) -> bool {
+    let tree = view.world.tree;
+    let handed = match value {
+        Value::Member(of, _) => matches!(**of, Value::Param(..)),
+        other => matches!(other, Value::Param(..)),
+    };
+    handed && tree.name_of(value).is_some_and(|name| tree.book.verbs.is_clock(&name))
+}
+
 /// Whether a value says that something is so, and nothing of who made it so: a constant, the time, a new id.
 pub(super) fn says_only_that(view: &View<'_>, value: &Value) -> bool {
     let tree = view.world.tree;
-    let now = |value: &Value| {
-        let named = || tree.name_of(value).is_some_and(|name| tree.book.verbs.is_clock(&name));
-        matches!(value, Value::Param(..)) && named()
-    };
     let plain = |value: &Value| {
-        now(value)
+        is_now(view, value)
             || matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Unknown)
             || names_a_constant(value)
     };

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::claim::{same_state, says_only_that};
+use super::claim::{is_now, same_state, says_only_that};
 use super::credential::refreshes_credential;
 use super::effects::{decided_in_itself, effect, idempotent};
 use super::rows::{RowRead, RowWrite, row_writes};
@@ -35,7 +35,8 @@ pub(super) fn of_mark(view: &View<'_>, mark: &Mark<'_>) -> Option<Severity> {
     if asked {
         return Some(Severity::Error);
     }
-    if !is_now(view, &mark.column.value) && !same_for_both(view, &mark.column.value, mark.read.index, &mut HashSet::new()) {
+    let same = |value: &Value| is_now(view, value) || same_for_both(view, value, mark.read.index, &mut HashSet::new());
+    if !mark.column.value.options().into_iter().all(same) {
         return Some(if fills(view, mark) { Severity::Advice } else { Severity::Error });
     }
     let asks = mark.asks(|cond| match mark.test {
@@ -117,12 +118,6 @@ fn as_it_is(view: &View<'_>, column: &Column, read: u32) -> bool {
         && (view.world.tree.book.verbs.is_stamp(&column.name)
             || says_only_that(view, &column.value)
             || same_for_both(view, &column.value, read, &mut HashSet::new()))
-}
-
-/// Whether a value is the time as a function is handed it.
-fn is_now(view: &View<'_>, value: &Value) -> bool {
-    let tree = view.world.tree;
-    matches!(value, Value::Param(..)) && tree.name_of(value).is_some_and(|name| tree.book.verbs.is_clock(&name))
 }
 
 /// What it costs that the write sets more than the mark, and each writer its own: who comes second overwrites who has it, or what
