@@ -162,7 +162,6 @@ pub(super) fn is_now(view: &View<'_>, value: &Value) -> bool {
 
 /// Whether a value says that something is so, and nothing of who made it so: a constant, the time, a new id.
 pub(super) fn says_only_that(view: &View<'_>, value: &Value) -> bool {
-    let tree = view.world.tree;
     let plain = |value: &Value| {
         is_now(view, value)
             || matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Unknown)

@@ -165,6 +165,7 @@ fn at_start(mut candidate: Candidate, reach: &Reach, function: FnRef) -> Candida
     if of_data && reach.entry_kinds(function).iter().eq(["startup"]) {
         candidate.message = candidate.message.replace("two requests at once", "two copies that start at once");
         candidate.severity = candidate.severity.map_or(Some(Severity::Warning), |known| Some(known.min(Severity::Warning)));
+        candidate.confidence = candidate.confidence.min(Confidence::Medium);
     }
     candidate
 }

@@ -59,7 +59,7 @@ fn seeds(view: &View<'_>, starts: bool, found: &mut Vec<Candidate>) {
             candidate.severity = Some(Severity::Warning);
             candidate.hop(Role::Check, read.event, "looked for here");
             candidate.hop(Role::Effect, write.event, view.describe(write.event));
-            found.push(candidate.at_most(sure));
+            found.push(candidate.at_most(sure).at_most(Confidence::Medium));
         }
     }
 }

@@ -398,9 +398,15 @@ pub fn each_part<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Valu
     parts_among(view, value, view.flat.depends(value), visit);
 }
 
-/// The same, but for what only decides which value it is.
+/// The same, but for what only decides which value it is, and for what a call is asked whose answer somebody else works out.
 fn each_made_of<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Value)) {
-    parts_among(view, value, view.flat.made_of(value), visit);
+    let elsewhere = |index: &u32| {
+        let event = view.event(*index);
+        matches!(event.what, What::Nothing) && !event.inlined && matches!(event.act, Act::Call { awaited: true, .. })
+    };
+    let mut events = view.flat.made_of(value);
+    events.retain(|index| !elsewhere(index));
+    parts_among(view, value, events, visit);
 }
 
 fn parts_among<'v>(view: &View<'v>, value: &Value, events: HashSet<u32>, visit: &mut dyn FnMut(&Value)) {
