@@ -154,7 +154,7 @@ fn leads_on(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &
 pub(super) fn is_now(view: &View<'_>, value: &Value) -> bool {
     let tree = view.world.tree;
     let handed = match value {
-        Value::Member(of, _) => matches!(**of, Value::Param(..)),
+        Value::Member(of, _) => matches!(**of, Value::Param(..) | Value::Object(..)),
         other => matches!(other, Value::Param(..)),
     };
     handed && tree.name_of(value).is_some_and(|name| tree.book.verbs.is_clock(&name))
@@ -165,6 +165,7 @@ pub(super) fn says_only_that(view: &View<'_>, value: &Value) -> bool {
     let plain = |value: &Value| {
         is_now(view, value)
             || matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Unknown)
+            || matches!(value, Value::Mix(parts) if parts.is_empty())
             || names_a_constant(value)
     };
     let clock = |index: &u32| match &view.event(*index).what {

@@ -32,7 +32,8 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     let mut best: Vec<(u32, u8, u32, Candidate)> = vec![];
     for write in open_writes(view) {
         for read in reads.iter().filter(|read| read.index < write.index) {
-            if row_locked(view, write.index, write.event).is_some() || read.statement.row_lock {
+            let locked = row_locked(view, write.index, write.event).is_some() || read.statement.row_lock;
+            if locked || handed_over_apart(view, read.event, write.event) {
                 continue;
             }
             let Some((rank, candidate)) = judge(view, read, &write) else { continue };
@@ -120,6 +121,18 @@ pub(super) fn candidate(
     candidate.hop(Role::Effect, write.event, view.describe(write.event));
     let sure = read.statement.sure && write.statement.sure;
     candidate.at_most(if sure { Confidence::High } else { Confidence::Medium })
+}
+
+/// Whether a read and a write are in two functions that a file hands over when it is loaded, each to a call of its own: members of a
+/// router, which no one path joins.
+fn handed_over_apart(view: &View<'_>, read: &FlatEvent, write: &FlatEvent) -> bool {
+    let (Some(one), Some(other)) = (read.hops.first(), write.hops.first()) else { return false };
+    let hands_over = |spot: &Spot| {
+        view.events().filter(|(_, event)| event.at == *spot && event.hops.is_empty() && !event.inlined).any(|(_, event)| {
+            matches!(&event.act, Act::Call { args, awaited: false, .. } if args.iter().any(|(_, value)| matches!(value, Value::Function(_))))
+        })
+    };
+    view.root().func == 0 && one != other && hands_over(one) && hands_over(other)
 }
 
 /// Where the way to a write leaves the way to its read: the one place at which both are seen.

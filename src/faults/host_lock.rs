@@ -30,24 +30,27 @@ fn files(view: &View<'_>, found: &mut Judged) {
             .max_by_key(|(index, _, sureness)| (*sureness, std::cmp::Reverse(*index)));
         let sureness = work.map(|(_, _, sureness)| sureness);
         let work = work.map(|(index, event, _)| (index, event));
-        let work_event = work.map_or(acquire, |(_, event)| event);
+        let subject = Subject::lock(view, Kind::FileLock, region).around(view, work.iter().map(|(_, event)| *event));
+        // What it is taken for is not seen: it may keep this machine's own files whole.
+        let Some((_, work)) = work else {
+            found.sound(subject, vec![Reason::new(Why::Unseen)]);
+            continue;
+        };
         let mut candidate = Candidate::new(
             view,
             "local-file-lock",
             acquire,
-            work_event,
+            work,
             "the lock is a file on this machine's disk: copies on other machines or in other containers do not see it".to_owned(),
         );
         candidate.work = acquire.at;
-        candidate.subject = Some(Subject::lock(view, Kind::FileLock, region).around(view, work.iter().map(|(_, event)| *event)));
+        candidate.primary = acquire.at;
+        candidate.subject = Some(subject);
         candidate.hop(Role::Acquire, acquire, "taken here");
-        if let Some((_, event)) = work {
-            candidate.hop(Role::Effect, event, view.describe(event));
-        }
+        candidate.hop(Role::Effect, work, view.describe(work));
         found.push(candidate.at_most(match sureness {
             Some(Sureness::Known) if region.sure => Confidence::High,
             Some(Sureness::Known | Sureness::Presumed) => Confidence::Medium,
-            // What it is taken for is not seen.
             Some(Sureness::Opaque) | None => Confidence::Low,
         }));
     }

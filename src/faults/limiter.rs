@@ -5,13 +5,13 @@ use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, Meant, Setting, Spot, Ty, functions_in, store_reach};
-use crate::rules::{Meaning, Scope};
+use crate::facts::{Act, FnRef, Value};
+use crate::program::{Args, FlatEvent, Meant, Setting, Spot, Ty, What, functions_in, store_reach};
+use crate::rules::{Meaning, Scope, Severity};
 use crate::syntax::{CallForm, ExitKind};
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
-    for (_, event) in view.events().filter(|(_, event)| event.hops.is_empty()) {
+    for (index, event) in view.events().filter(|(_, event)| event.hops.is_empty()) {
         let Some(meant) = event.meant(Meaning::Limiter).or_else(|| event.meant(Meaning::Session)) else { continue };
         let Some((rule, kind, message)) = told(meant.is) else { continue };
         let subject = Subject::of(kind, event).called(view, event);
@@ -43,6 +43,9 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         candidate.subject = Some(subject);
         candidate = candidate.at_most(if meant.sure { Confidence::High } else { Confidence::Medium });
         candidate = candidate.at_most(if given_later { Confidence::Low } else { Confidence::High });
+        if meant.is == Meaning::Limiter && before_files_only(view, index) {
+            candidate.severity = Some(Severity::Advice);
+        }
         found.push(candidate.at_most(if visible { Confidence::High } else { Confidence::Medium }));
     }
 }
@@ -62,6 +65,60 @@ pub(super) fn told(is: Meaning) -> Option<(&'static str, Kind, &'static str)> {
         )),
         _ => None,
     }
+}
+
+/// Whether a limiter is given to one router of this function only, on which nothing else stands than what hands out files: more
+/// of these cost nobody anything.
+fn before_files_only(view: &View<'_>, limiter: u32) -> bool {
+    let made = Value::Flat(limiter);
+    let carries = |value: &Value| value.any(&|part| *part == made);
+    let on = |event: &FlatEvent| match event.call() {
+        Some((Value::Member(router, _), _)) => Some((**router).clone()),
+        _ => None,
+    };
+    let given =
+        || view.events().filter(|(_, event)| event.call().is_some_and(|(_, args)| args.iter().any(|(_, arg)| carries(arg))));
+    let routers: Vec<Option<Value>> = given().map(|(_, event)| on(event)).collect();
+    let [Some(router), rest @ ..] = &routers[..] else { return false };
+    let elsewhere = view.flat.returns.iter().any(|(value, _)| carries(value))
+        || view.events().any(|(_, event)| matches!(&event.act, Act::Write { value, .. } if carries(value)));
+    let files = |value: &Value| match value {
+        Value::Flat(at) => matches!(&view.event(*at).what, What::Meant(meant) if meant.flag("files")),
+        _ => false,
+    };
+    let hands_out = |value: &Value| match value {
+        Value::Text(_) => true,
+        Value::Function(handler) => only_answers(view, *handler),
+        other => *other == made || files(other),
+    };
+    let given_to: Vec<&Args> = view
+        .events()
+        .filter(|(_, event)| on(event).as_ref() == Some(router))
+        .filter_map(|(_, event)| Some(event.call()?.1))
+        .collect();
+    view.root().func != 0
+        && !elsewhere
+        && rest.iter().all(|other| other.as_ref() == Some(router))
+        && given_to.iter().any(|args| args.iter().any(|(_, value)| files(value)))
+        && given_to.iter().all(|args| args.iter().all(|(_, value)| hands_out(value)))
+}
+
+/// Whether a handler calls nothing but what answers, on what it is handed.
+fn only_answers(view: &View<'_>, handler: FnRef) -> bool {
+    let tree = view.world.tree;
+    let answers = |callee: &Value| match callee {
+        Value::Member(of, name) => {
+            matches!(&**of, Value::Param(function, _) if *function == handler) && tree.book.verbs.is_pure(name)
+        }
+        _ => false,
+    };
+    tree.facts(handler).is_some_and(|facts| {
+        facts.events.iter().all(|event| match &event.act {
+            Act::Call { callee, .. } => answers(callee),
+            Act::Write { .. } | Act::Delete { .. } | Act::Enter { .. } => false,
+            Act::Test { .. } | Act::Exit { .. } => true,
+        })
+    })
 }
 
 /// What a factory gives under the name of the store: `Err` where that cannot be seen, null where it gives none.

@@ -12,6 +12,7 @@ mod damage;
 mod data;
 mod debounce;
 mod detect;
+mod dirty;
 mod early_release;
 mod effects;
 mod finding;

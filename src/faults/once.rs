@@ -219,6 +219,8 @@ fn backed<'v>(view: &View<'v>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Back
         .into_iter()
         .map(|column| column.name.as_str())
         .chain(asked.iter().copied())
+        // What a row cannot be without is among what stands in a value that is not visible.
+        .chain(view.world.schema.required(table))
         .filter(|name| !gone.contains(name))
         .collect();
     let keys = view.world.schema.keys(table);
@@ -230,7 +232,10 @@ fn backed<'v>(view: &View<'v>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Back
     };
     // Looked for and added through one relation: both name the row that they belong to.
     let owner = owner(view, read.event).filter(|name| owner(view, write.event).as_ref() == Some(name));
-    let belongs = |column: &&str| owner.as_ref().is_some_and(|owner| owner.ends_with(column.trim_end_matches("id")));
+    let belongs = |column: &&str| {
+        let of = column.trim_end_matches("id");
+        !of.is_empty() && owner.as_ref().is_some_and(|owner| owner.ends_with(of))
+    };
     let linked = keys.iter().flat_map(|key| key.columns.iter().map(String::as_str)).filter(belongs);
     let known: Vec<&str> = known.into_iter().chain(linked).collect();
     let decides = |key: &&&Key| {

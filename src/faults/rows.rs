@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
+use super::dirty::dirty;
 use super::effects::{decided_apart, decided_elsewhere, unique_key};
 use super::process_guard::is_memo;
 use super::tests_of_state::{changes, tests_guarding};
 use super::view::View;
 use crate::facts::{Act, Guard, Value};
-use crate::program::{Column, ColumnKind, FlatEvent, Op, Statement, Ty, What, column_key};
+use crate::program::{Column, FlatEvent, Op, Statement, Ty, What, column_key};
 use crate::rules::{CommandKind, Meaning, Scope};
 use crate::syntax::{BinaryOp, Shape};
 
@@ -122,7 +123,7 @@ pub fn row_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
             What::Statement(statement) if matches!(statement.op, Op::Save) => {
                 let mut whole = (**statement).clone();
                 whole.op = Op::Update;
-                whole.sets = dirty(view, index, statement.entity.as_ref());
+                whole.sets = dirty(view, index, statement.entity.as_ref(), statement.table.as_deref());
                 if let Some(columns) = statement.entity.as_ref().and_then(|entity| new_row(view, entity)) {
                     whole.op = Op::Insert;
                     whole.sets.extend(columns);
@@ -135,16 +136,16 @@ pub fn row_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
             What::Statement(statement) if statement.writes() => {
                 let mut whole = (**statement).clone();
                 if whole.op == Op::Update && whole.sets.is_empty() && whole.entity.is_some() {
-                    whole.sets = dirty(view, index, whole.entity.as_ref());
+                    whole.sets = dirty(view, index, whole.entity.as_ref(), whole.table.as_deref());
                 }
                 if whole.op == Op::Insert && whole.entity.is_some() {
-                    whole.sets.extend(dirty(view, index, whole.entity.as_ref()));
+                    whole.sets.extend(dirty(view, index, whole.entity.as_ref(), whole.table.as_deref()));
                 }
                 whole
             }
             What::Meant(meant) if meant.is == Meaning::Flush => {
                 let mut whole = Statement::new(Op::Update);
-                whole.sets = dirty(view, index, None);
+                whole.sets = dirty(view, index, None, None);
                 whole.sure = meant.sure;
                 whole
             }
@@ -152,7 +153,7 @@ pub fn row_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
                 let Some(rows) = &presumed.rows else { continue };
                 let mut whole = (**rows).clone();
                 if whole.entity.take().is_some() {
-                    whole.sets.extend(dirty(view, index, None));
+                    whole.sets.extend(dirty(view, index, None, None));
                 }
                 whole
             }
@@ -211,41 +212,10 @@ fn is_loaded(view: &View<'_>, entity: &Value) -> bool {
     view.flat.part_of(entity).into_iter().any(|at| selects(view, at))
 }
 
-fn selects(view: &View<'_>, at: u32) -> bool {
+/// Whether an event reads rows, for sure or by its name.
+pub(super) fn selects(view: &View<'_>, at: u32) -> bool {
     let event = view.event(at);
     event.statement().or_else(|| event.presumed_rows()).is_some_and(|statement| statement.op == Op::Select)
-}
-
-/// The columns set on loaded entities before a save: all of them, or those of one entity.
-fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>) -> Vec<Column> {
-    let of_entity: Option<HashSet<u32>> = entity.map(|entity| view.flat.part_of(entity));
-    let guards: HashSet<_> = view.event(before).guards.iter().collect();
-    let mut columns = vec![];
-    for (_, event) in view.events().take_while(|(index, _)| *index < before) {
-        let Act::Write { place: Value::Member(owner, name), value, op, .. } = &event.act else { continue };
-        let from = view.flat.part_of(owner);
-        let loaded = from.iter().any(|at| selects(view, *at));
-        let elsewhere =
-            event.guards.iter().any(|guard| guards.iter().any(|own| own.cond == guard.cond && own.holds != guard.holds));
-        if elsewhere {
-            continue;
-        }
-        let same = of_entity.as_ref().is_none_or(|wanted| !wanted.is_disjoint(&from) || entity == Some(&**owner));
-        let on_way = of_entity.is_some() || event.guards.iter().all(|guard| guards.contains(guard)) || event.in_loop.is_some();
-        if !same || !on_way || !(loaded || of_entity.is_some()) {
-            continue;
-        }
-        let old = Value::Member(owner.clone(), name.clone());
-        let (kind, value) = match op {
-            Some(op) => (ColumnKind::Equal, Value::Op(*op, std::sync::Arc::new([old, value.clone()]))),
-            None => {
-                let constant = matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_));
-                (if constant { ColumnKind::Constant } else { ColumnKind::Equal }, value.clone())
-            }
-        };
-        columns.push(Column { name: column_key(name), kind, value });
-    }
-    columns
 }
 
 /// Whether a read and a write are of one table, as far as is known.
@@ -395,24 +365,21 @@ fn computed_by_a_call(view: &View<'_>, value: &Value, read: u32) -> bool {
 
 /// Calls `visit` on the parts of a value, also behind calls that only compute.
 pub fn each_part<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Value)) {
-    parts_among(view, value, view.flat.depends(value), visit);
+    parts_among(view, value, &view.flat.depends(value), visit);
 }
 
 /// The same, but for what only decides which value it is, and for what a call is asked whose answer somebody else works out.
 fn each_made_of<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Value)) {
-    let elsewhere = |index: &u32| {
-        let event = view.event(*index);
-        matches!(event.what, What::Nothing) && !event.inlined && matches!(event.act, Act::Call { awaited: true, .. })
-    };
-    let mut events = view.flat.made_of(value);
-    events.retain(|index| !elsewhere(index));
-    parts_among(view, value, events, visit);
+    // What others answer is not made of the question.
+    let mut made_of = view.flat.made_of(value);
+    made_of.retain(|at| !view.event(*at).answers_from_outside());
+    parts_among(view, value, &made_of, visit);
 }
 
-fn parts_among<'v>(view: &View<'v>, value: &Value, events: HashSet<u32>, visit: &mut dyn FnMut(&Value)) {
+fn parts_among<'v>(view: &View<'v>, value: &Value, events: &HashSet<u32>, visit: &mut dyn FnMut(&Value)) {
     value.walk(&mut |part| visit(part));
     for index in events {
-        let event = view.event(index);
+        let event = view.event(*index);
         let computes = matches!(&event.what, What::Nothing)
             || matches!(&event.what, What::Meant(meant) if matches!(meant.is, Meaning::Pass | Meaning::Pure | Meaning::Calls | Meaning::Least | Meaning::Greatest | Meaning::Time));
         if computes && let Some((_, args)) = event.call() {

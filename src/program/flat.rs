@@ -219,6 +219,11 @@ impl FlatEvent {
         }
     }
 
+    /// Whether it waits for what others answer: that is not made of the question.
+    pub fn answers_from_outside(&self) -> bool {
+        self.meant(Meaning::Pure).is_some_and(|meant| meant.part("kind").is_some())
+    }
+
     /// Callee and arguments of a call.
     pub fn call(&self) -> Option<(&Value, &Args)> {
         match &self.act {
@@ -262,6 +267,7 @@ impl Flat {
                 }
             }
             if event.computes()
+                && (decided || !event.answers_from_outside())
                 && let Some((callee, args)) = event.call()
             {
                 if let Value::Member(receiver, _) = callee {

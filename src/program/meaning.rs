@@ -83,8 +83,8 @@ pub fn meaning_on(look: &Look<'_>, callee: &Value, receiver: &Value, args: &Args
         }
         // A method this type is not known to have: only what any value has.
         if *sure && path.contains(':') {
-            let any =
-                packs.rows_of_method(method.as_deref()?).find(|row| row.call.is == Meaning::Pass && call.holds(row.call))?;
+            let of_any = |row: &Row<'_>| matches!(row.call.is, Meaning::Pass | Meaning::Calls) && call.holds(row.call);
+            let any = packs.rows_of_method(method.as_deref()?).find(of_any)?;
             return Some(call.meant(any, true, path));
         }
     }

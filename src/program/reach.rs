@@ -7,7 +7,7 @@ use super::flat::What;
 use super::packages::{idle_folders, within};
 use super::route::{Route, chained};
 use super::{Flat, Spot, Tree, Ty, decorator};
-use crate::facts::{Act, FnRef, Value};
+use crate::facts::{Act, Event, FileFacts, FnRef, Value};
 use crate::rules::{FileRole, Meaning};
 use crate::syntax::ExportTarget;
 
@@ -223,6 +223,11 @@ pub fn roles(tree: &Tree) -> Vec<FileRole> {
         .zip(&tree.paths)
         .map(|(facts, path)| tree.book.reach.role(path, facts.unit.imports.iter().map(|import| import.module.as_str())))
         .collect();
+    for (role, facts) in roles.iter_mut().zip(&tree.files) {
+        if *role == FileRole::Service && loaded_in_a_browser(tree, facts) {
+            *role = FileRole::Browser;
+        }
+    }
     let idle = idle_folders(tree);
     for (role, path) in roles.iter_mut().zip(&tree.paths) {
         if *role == FileRole::Service && idle.iter().any(|folder| within(path, folder)) {
@@ -258,6 +263,30 @@ pub fn roles(tree: &Tree) -> Vec<FileRole> {
         }
     }
     roles
+}
+
+/// Whether a file, as it is loaded, works on what only a browser gives, and asks nothing before.
+fn loaded_in_a_browser(tree: &Tree, facts: &FileFacts) -> bool {
+    let given = |value: &Value| {
+        let mut at = value;
+        while let Value::Member(of, _) | Value::Index(of, _) = at {
+            at = of;
+        }
+        matches!(at, Value::Global(name) if tree.book.reach.browser_globals.iter().any(|known| **known == **name))
+    };
+    let uses = |event: &Event| match &event.act {
+        Act::Call { callee, args, .. } => given(callee) || args.iter().any(|(_, value)| given(value)),
+        Act::Write { place, .. } => given(place),
+        _ => false,
+    };
+    let first = |events: &[Event]| events.iter().any(|event| event.guards.is_empty() && uses(event));
+    let Some(own) = facts.functions.first() else { return false };
+    // What is called where it stands runs as the file is loaded.
+    let mut called = own.events.iter().filter(|event| event.guards.is_empty()).filter_map(|event| match &event.act {
+        Act::Call { callee: Value::Function(called), .. } => facts.functions.get(called.func as usize),
+        _ => None,
+    });
+    first(&own.events) || called.any(|called| first(&called.events))
 }
 
 /// How many files of browser code make a folder one of browser code, and the least part of its files.

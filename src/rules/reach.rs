@@ -28,6 +28,8 @@ pub struct ReachRules {
     cli: Vec<String>,
     browser: Vec<String>,
     browser_modules: Vec<String>,
+    /// Names that only a browser gives.
+    pub browser_globals: Vec<String>,
     server: Vec<String>,
     test_modules: Vec<String>,
     /// Words in a setting that say which copy does a job.

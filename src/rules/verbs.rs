@@ -55,8 +55,7 @@ impl Verbs {
     pub fn guess(&self, name: &str, owner: Option<&str>, waited: bool) -> Option<Guess> {
         let words = words(name);
         let verb = words.first()?;
-        let whole = words.concat();
-        if self.pure.contains(&whole) || self.pure.contains(name) {
+        if self.is_pure(name) {
             return None;
         }
         let owner_words = owner.map(self::words).unwrap_or_default();
@@ -72,6 +71,11 @@ impl Verbs {
             return (waited || outside).then_some(Guess::Effect { strong: false });
         }
         (self.reads.contains(verb) && (waited || outside)).then_some(Guess::Read)
+    }
+
+    /// Whether a name says that a call only computes, logs or answers.
+    pub fn is_pure(&self, name: &str) -> bool {
+        self.pure.contains(&words(name).concat()) || self.pure.contains(name)
     }
 
     /// Whether a call is presumed to wait for another service's answer.

@@ -64,6 +64,8 @@ pub struct Table {
     version: Option<String>,
     /// Attributes of its models that are other rows.
     relations: BTreeSet<String>,
+    /// Columns that every new row has to be given.
+    required: BTreeSet<String>,
     /// Its columns are declared, so that a key which is not here is nowhere.
     declared: bool,
 }
@@ -134,6 +136,11 @@ impl Schema {
             Some(table) => self.all(table).any(|table| table.relations.contains(column)),
             None => self.relations.contains(column) && !self.plain.contains(column),
         }
+    }
+
+    /// The columns that every new row has to be given: never null, and without a value of their own.
+    pub fn required(&self, table: &str) -> Vec<&str> {
+        self.all(table).flat_map(|table| &table.required).map(String::as_str).collect()
     }
 
     /// Whether two names stand for one table.

@@ -1,12 +1,21 @@
 //! Models of `.prisma` files: fields with `@id`, `@unique` and `@map`, blocks with `@@id`, `@@unique` and `@@map`. What is named
 //! here is part of that language (the Prisma schema reference).
 
-use super::{Key, Schema};
+use super::{Key, Schema, column_key};
 
 /// A field: its name, and what its attributes say.
 struct Field<'t> {
     name: &'t str,
     attributes: &'t str,
+}
+
+impl Field<'_> {
+    /// Whether a new row has to be given it: neither optional, nor a list, nor filled by itself.
+    fn is_required(&self) -> bool {
+        let kind = self.attributes.split_whitespace().next().unwrap_or_default();
+        let filled = ["@default", "@updatedAt"].iter().any(|name| argument(self.attributes, name).is_some());
+        !kind.ends_with(['?', ']']) && !filled
+    }
 }
 
 impl Schema {
@@ -28,6 +37,10 @@ impl Schema {
         self.declare(table);
         self.call_it(model, table);
         let fields: Vec<Field> = body.iter().filter(|line| !line.starts_with('@')).filter_map(|line| field(line)).collect();
+        let required =
+            fields.iter().filter(|field| field.is_required()).flat_map(|field| [field.name, column_of(&fields, field.name)]);
+        let required: Vec<String> = required.map(column_key).collect();
+        self.table(table).required.extend(required);
         let mut keys: Vec<Vec<&str>> = fields
             .iter()
             .filter(|field| argument(field.attributes, "@id").is_some() || argument(field.attributes, "@unique").is_some())

@@ -1,0 +1,86 @@
+//! What a save writes: the columns that were set on loaded entities before it.
+
+use std::collections::HashSet;
+
+use super::rows::selects;
+use super::view::View;
+use crate::facts::{Act, Value};
+use crate::program::{Column, ColumnKind, FlatEvent, Ty, column_key, table_key, unwrapped};
+
+/// The columns set on loaded entities before a save: all of them, or those of one entity.
+pub(super) fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>, table: Option<&str>) -> Vec<Column> {
+    let of_entity: Option<HashSet<u32>> = entity.map(|entity| view.flat.part_of(entity));
+    let guards: HashSet<_> = view.event(before).guards.iter().collect();
+    let mut columns = vec![];
+    for (_, event) in view.events().take_while(|(index, _)| *index < before) {
+        let Act::Write { place: Value::Member(owner, name), value, op, .. } = &event.act else { continue };
+        let from = view.flat.part_of(owner);
+        let loaded = from.iter().any(|at| selects(view, *at));
+        let elsewhere =
+            event.guards.iter().any(|guard| guards.iter().any(|own| own.cond == guard.cond && own.holds != guard.holds));
+        if elsewhere {
+            continue;
+        }
+        let same = of_entity.as_ref().is_none_or(|wanted| !wanted.is_disjoint(&from) || entity == Some(&**owner));
+        let on_way = of_entity.is_some() || event.guards.iter().all(|guard| guards.contains(guard)) || event.in_loop.is_some();
+        if !same || !on_way || !(loaded || of_entity.is_some()) {
+            continue;
+        }
+        let another =
+            || of_entity.as_ref().zip(table).is_some_and(|(saved, table)| is_of_another(view, event, owner, saved, table));
+        if entity.is_some_and(|entity| *entity != **owner) && another() {
+            continue;
+        }
+        let old = Value::Member(owner.clone(), name.clone());
+        let (kind, value) = match op {
+            Some(op) => (ColumnKind::Equal, Value::Op(*op, std::sync::Arc::new([old, value.clone()]))),
+            None => {
+                let constant = matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_));
+                (if constant { ColumnKind::Constant } else { ColumnKind::Equal }, value.clone())
+            }
+        };
+        columns.push(Column { name: column_key(name), kind, value });
+    }
+    columns
+}
+
+/// Whether what is changed is a record of another table, that only a relation of the saved one leads to: the save of one does not
+/// write the other.
+fn is_of_another(view: &View<'_>, event: &FlatEvent, owner: &Value, saved: &HashSet<u32>, table: &str) -> bool {
+    let (tree, schema) = (view.world.tree, view.world.schema);
+    let of_another_class = |value: &Value| {
+        let file = event.origin.0.file;
+        if !value.any(&|part| matches!(part, Value::Member(..))) {
+            return false;
+        }
+        match unwrapped(tree, tree.ty(&view.flat.plain(value), file), file) {
+            Ty::Instance(class) => tree.class(class).is_some_and(|class| {
+                let own = table_key(&class.name);
+                schema.has(&own) && !schema.same(&own, table)
+            }),
+            _ => false,
+        }
+    };
+    of_another_class(owner)
+        || options_of(view, owner, saved).iter().any(|option| of_another_class(option) || related(view, option, saved, table))
+}
+
+/// Whether a value is reached from the saved row through a relation only.
+fn related(view: &View<'_>, value: &Value, saved: &HashSet<u32>, table: &str) -> bool {
+    match value {
+        Value::Member(of, name) => {
+            view.world.schema.is_relation(Some(table), &column_key(name)) || related(view, of, saved, table)
+        }
+        Value::Index(of, _) | Value::Element(of) => related(view, of, saved, table),
+        Value::Any(_) | Value::Choose(_) => {
+            let options = options_of(view, value, saved);
+            !options.is_empty() && options.iter().all(|option| related(view, option, saved, table))
+        }
+        _ => false,
+    }
+}
+
+/// What a value may be, of that only what comes from the saved row.
+fn options_of<'v>(view: &View<'_>, value: &'v Value, saved: &HashSet<u32>) -> Vec<&'v Value> {
+    value.options().into_iter().filter(|option| !view.flat.part_of(option).is_disjoint(saved)).collect()
+}
