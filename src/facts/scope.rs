@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{FnRef, Value};
-use crate::syntax::{FnId, Step, StepKind, Target, Unit};
+use crate::syntax::{FnId, Step, StepKind, Target, Unit, is_temporary};
 
 /// The names of a unit, by the function that binds them.
 pub(super) struct Scopes {
@@ -85,7 +85,7 @@ impl Scopes {
             }
             at = self.parents.get(index as usize).copied().flatten();
         }
-        if name.starts_with('$') && func == 0 {
+        if func == 0 && is_temporary(name) {
             return None;
         }
         let module = self.by_function.first().is_some_and(|names| names.contains(name));

@@ -122,6 +122,15 @@ impl Value {
         {
             return value.clone();
         }
+        // What is asked for a member was not null.
+        if let Value::Any(_) | Value::Choose(_) = self {
+            let mut there = self.options().into_iter().filter(|option| !matches!(option, Value::Null));
+            if let (Some(only @ Value::Object(..)), None) = (there.next(), there.next())
+                && let Some(value) = only.entry(name.as_ref())
+            {
+                return value.clone();
+            }
+        }
         Value::Member(Arc::new(self.clone()), name.into())
     }
 

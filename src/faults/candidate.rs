@@ -6,7 +6,7 @@ use super::Confidence;
 use super::Role;
 use super::subject::{Kind, Subject};
 use super::view::View;
-use crate::program::{FlatEvent, Spot};
+use crate::program::{FlatEvent, Place, Spot};
 use crate::rules::Severity;
 
 /// Where alone a candidate is a fault: what of the rest of the tree it depends on.
@@ -26,6 +26,8 @@ pub enum Only {
     OutsideJobs,
     /// On a table whose rows carry a version.
     Versioned(String),
+    /// Where another function puts into this state what it made up.
+    MadeUpElsewhere(Place),
 }
 
 /// A fault as a detector sees it.

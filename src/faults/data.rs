@@ -3,20 +3,21 @@
 
 use super::added::asks_for_its_own;
 use super::candidate::Candidate;
+use super::changed::{changed_inside, laid_over};
 use super::claim::claim;
 use super::damage::{of_count, of_limit};
 use super::debounce::ends_soon;
 use super::effects::{decided, row_locked, under_a_shared_lock};
 use super::once::{check_then_insert, unbacked_calls};
 use super::rows::{
-    RowRead, RowWrite, arithmetic_on, changed_inside, columns_of, compares, computes_from, found_or_added, open_writes,
-    row_reads, row_writes, same_table,
+    RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, found_or_added, open_writes, row_reads, row_writes,
+    same_table,
 };
 use super::subject::Judged;
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::{Column, ColumnKind, FlatEvent, Op, Spot, column_key};
+use crate::program::{Column, ColumnKind, FlatEvent, Op, Spot, column_key, table_key};
 use crate::rules::{CommandKind, Severity};
 use crate::syntax::BinaryOp;
 
@@ -195,7 +196,8 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
             .flatten()
     };
     let changed = write.statement.sets.iter().filter(|column| {
-        column.kind == ColumnKind::Equal && (computes_from(view, column, read.index) || inside(column).is_some())
+        column.kind == ColumnKind::Equal
+            && (computes_from(view, column, read.index) || inside(column).is_some() || laid_over(view, column, read.index))
     });
     // An identity is not counted up, and rows that belong to this one are written one by one.
     let of = write.statement.table.as_deref().or(read.statement.table.as_deref());
@@ -268,32 +270,16 @@ fn number_from_max(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) ->
 }
 
 fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
-    let guard = write
-        .event
-        .guards
-        .iter()
-        .filter_map(|guard| view.flat.conds.get(guard.cond as usize))
-        .find(|cond| compares(view, &cond.value, read.index))?;
-    if write.statement.conditional() || !same_table(read, write, view) {
+    if write.statement.conditional() {
         return None;
     }
-    let spends = match write.statement.op {
-        Op::Update => {
-            let compared = columns_of(view, &guard.value, read.index);
-            let mut relative = write.statement.sets.iter().filter(|column| column.kind == ColumnKind::Relative);
-            relative.any(|column| compared.is_empty() || compared.contains(&column.name))
-                || write
-                    .statement
-                    .sets
-                    .iter()
-                    .any(|column| compared.contains(&column.name) && raises(&guard.value, &column.value))
-        }
-        Op::Insert => read.statement.counts,
-        _ => false,
-    };
-    if !spends {
-        return None;
-    }
+    // Each of them may be the one that is spent: a row is also compared with the time, or with who asks.
+    let mut compared = write.event.guards.iter().filter_map(|guard| view.flat.conds.get(guard.cond as usize));
+    let of_one_table = same_table(read, write, view);
+    let guard = compared.find(|cond| {
+        let spent = || of_one_table && spends(view, read, write, &cond.value);
+        compares(view, &cond.value, read.index) && (spent() || adds_to_counted(view, read, write, &cond.value))
+    })?;
     let message = format!(
         "{} is compared with its limit and then spent by a write that does not compare again: two requests at once both pass",
         table(write, read)
@@ -302,6 +288,55 @@ fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> 
     found.severity = of_limit(view, read, write, &guard.value);
     found.add(Role::Check, guard.at, "compared here".to_owned());
     Some(found)
+}
+
+/// Whether a write spends what a condition compared.
+fn spends(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, cond: &Value) -> bool {
+    match write.statement.op {
+        Op::Update => {
+            let compared = columns_of(view, cond, read.index);
+            let mut relative = write.statement.sets.iter().filter(|column| column.kind == ColumnKind::Relative);
+            relative.any(|column| compared.is_empty() || compared.contains(&column.name))
+                || write.statement.sets.iter().any(|column| compared.contains(&column.name) && raises(cond, &column.value))
+        }
+        Op::Insert => read.statement.counts,
+        _ => false,
+    }
+}
+
+/// Whether a condition counts the rows that came along with the one that was read (`event.seats.length`, `event._count.seats`), and
+/// a write adds one more that belongs to it.
+fn adds_to_counted(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, cond: &Value) -> bool {
+    let Some(table) = write.statement.table.as_deref().filter(|_| write.statement.op == Op::Insert) else { return false };
+    let of_read = |value: &Value| view.flat.depends(value).contains(&read.index);
+    let named = |column: &&Column| column.kind == ColumnKind::Equal && column.value != Value::Unknown;
+    let asked = |value: &Value| read.statement.wheres.iter().filter(named).any(|column| column.value == *value);
+    let belongs = write.statement.sets.iter().any(|column| of_read(&column.value) || asked(&column.value));
+    let rows = |value: &Value| match value {
+        Value::Member(of, name) => of_read(of) && view.world.schema.same(&table_key(name), table),
+        _ => false,
+    };
+    belongs && counts_what(view, cond, &rows)
+}
+
+/// Whether a value has to do with how many of something there are: its length, or what was counted of it.
+fn counts_what(view: &View<'_>, value: &Value, rows: &dyn Fn(&Value) -> bool) -> bool {
+    let many = |name: &str| matches!(name, "length" | "size" | "count" | "len");
+    let counted = |part: &Value| match part {
+        Value::Member(of, name) => {
+            many(name) && rows(of) || matches!(&**of, Value::Member(_, count) if column_key(count) == "count") && rows(part)
+        }
+        _ => false,
+    };
+    let mut found = value.any(&counted);
+    for event in view.flat.depends(value).into_iter().map(|index| view.event(index)) {
+        found |= event.call().is_some_and(|(callee, args)| match callee {
+            Value::Member(of, name) => many(name) && rows(of),
+            Value::Global(name) => many(name) && args.first().is_some_and(|(_, of)| rows(of)),
+            _ => false,
+        });
+    }
+    found
 }
 
 /// Whether a condition compares what was read with the very value that is then written: the highest so far, the last one used.

@@ -17,7 +17,7 @@ use super::sure::{Reached, of_guards};
 use super::view::{View, World};
 use super::{Confidence, Endpoint, Finding, Hop, Place, Role};
 use super::{
-    configured, data, early_release, host_lock, lease, limiter, lock_map, migration, process_counter, process_guard,
+    configured, data, early_release, host_lock, lease, limiter, lock_map, migration, one_time, process_counter, process_guard,
     process_lock, refresh_stampede, shared_lock, stale_read, transaction_held, unleased_job, version, wrong_row,
 };
 use crate::facts::{Act, FnRef};
@@ -57,6 +57,7 @@ pub fn detect(
     let mut found: Vec<(FnRef, Candidate)> = vec![];
     let mut sightings = Sightings::default();
     let mut compared = version::Compared::new();
+    let mut made_up = one_time::MadeUp::new();
     let mut cleared: HashSet<(Spot, Spot)> = HashSet::new();
     let reach = Reach::new(
         world.tree,
@@ -64,12 +65,14 @@ pub fn detect(
         seen.into_iter().map(|(function, links, mut judged)| {
             sightings.sound(function, &mut judged);
             compared.extend(judged.compared);
+            made_up.extend(judged.made_up);
             cleared.extend(judged.cleared);
             found.extend(judged.faults.into_iter().map(|candidate| (function, candidate)));
             (function, links)
         }),
     );
     version::confirm(world, &compared, &mut found);
+    one_time::confirm(&made_up, &mut found);
     let found = sift(found, &mut sightings, |function, candidate| match reach.serves(function) {
         false => Some(Why::NotServed),
         true => unmet(candidate.only.as_ref()?, &reach, function),
@@ -205,6 +208,7 @@ fn judged(world: &World<'_>, flattener: &Flattener<'_>, flat: &Flat) -> Judged {
     wrong_row::detect(&view, &mut found.faults);
     migration::detect(&view, &mut found.faults);
     version::detect(&view, &mut found);
+    one_time::detect(&view, &mut found);
     found.faults = found.faults.into_iter().map(|candidate| of_guards(&view, candidate)).collect();
     found
 }
@@ -309,8 +313,8 @@ fn unmet(only: &Only, reach: &Reach, function: FnRef) -> Option<Why> {
         Only::WhereUncalled => (entered.is_none() && reach.callers(function).next().is_none(), Why::CallersDecide),
         Only::OffRequest => (entered.is_some() && !led_by(&["http", "rpc"]), Why::Transaction),
         Only::OutsideJobs => (entered.is_none_or(|entry| entry.kind != "job"), Why::SaidElsewhere),
-        // Asked of the whole tree's writes, before.
-        Only::Versioned(_) => (true, Why::SaidElsewhere),
+        // Asked of the whole tree, before.
+        Only::Versioned(_) | Only::MadeUpElsewhere(_) => (true, Why::SaidElsewhere),
     };
     (!met).then_some(why)
 }

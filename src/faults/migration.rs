@@ -22,6 +22,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         if meant.text("kind").as_deref() != Some("migration") || set_apart(view, index, event) {
             continue;
         }
+        let starts = starts || works_on(view, index);
         let message = "every copy changes the schema when it starts, with a tool that takes no lock: copies that start together run the same changes at the same time";
         let mut candidate = candidate(view, event, event, message);
         candidate.hop(Role::Effect, event, "the schema is changed here");
@@ -79,6 +80,15 @@ fn serves(view: &View<'_>) -> bool {
         event.meant(Meaning::Serve).is_some()
             || event.meant(Meaning::Copies).is_some()
             || matches!(entry.as_deref(), Some("http" | "rpc" | "consumer"))
+    })
+}
+
+/// Whether a function goes on for as long as its process runs, behind an event: rounds of work with a wait between them, or
+/// jobs that a timer runs.
+fn works_on(view: &View<'_>, after: u32) -> bool {
+    view.events().skip_while(|(index, _)| *index <= after).any(|(_, event)| {
+        let rounds = event.in_loop.is_some() && event.hops.is_empty() && event.meant(Meaning::Sleep).is_some();
+        rounds || event.meant(Meaning::Job).is_some()
     })
 }
 

@@ -3,6 +3,7 @@
 
 mod added;
 mod candidate;
+mod changed;
 mod claim;
 mod comments;
 mod configured;
@@ -19,6 +20,7 @@ mod finding;
 mod harm;
 mod holds;
 mod host_lock;
+mod in_line;
 mod inventory;
 mod lease;
 mod limiter;
@@ -26,6 +28,7 @@ mod lock_map;
 mod migration;
 mod negative;
 mod once;
+mod one_time;
 mod own_row;
 mod process_counter;
 mod process_guard;

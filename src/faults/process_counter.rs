@@ -9,7 +9,7 @@ use super::tests_of_state::{StateChange, changes, is_state, tests_in};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Event, Value};
-use crate::program::{FlatEvent, Holder, Op, Spot, Ty, What};
+use crate::program::{FlatEvent, Holder, Op, Place, Spot, Ty, What, place_of};
 use crate::rules::{Meaning, Scope, words};
 use crate::syntax::{BinaryOp, ExitKind};
 
@@ -78,6 +78,68 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         }
         seen.push(change.place.clone());
     }
+    for (cond, at) in (0..).zip(view.flat.conds.iter().map(|cond| cond.at)) {
+        asked_apart(view, cond, at, &mut seen, found);
+    }
+}
+
+/// A limit that is asked for here, of a count that other functions keep.
+fn asked_apart(view: &View<'_>, cond: u32, at: Spot, seen: &mut Vec<Place>, found: &mut Judged) {
+    let Some(asked) = view.flat.conds.get(cond as usize).filter(|asked| compares(&asked.value)) else { return };
+    for test in tests_in(view, &asked.value, at) {
+        let place = &test.place;
+        if seen.iter().any(|known| known.same(place)) || !view.lasts(place) || !is_state(view, place) {
+            continue;
+        }
+        let Some(counted) = counted_elsewhere(view, place).filter(|_| view.made(place).scope == Scope::Process) else { continue };
+        let guarded = |event: &FlatEvent| event.guards.iter().any(|guard| guard.cond == cond);
+        let Some((index, event)) = view.events().find(|(_, event)| guarded(event)) else { continue };
+        let change = StateChange { place: place.clone(), event: index, value: Value::Unknown, removes: false, counts: true };
+        if !speaks_of(view, &asked.value, &change, at) || !refuses(view, cond) || bounds_what_is_open(view, &change) {
+            continue;
+        }
+        seen.push(place.clone());
+        let mut candidate = limit(view, &change, at);
+        candidate.trace.retain(|(role, spot, _)| *role != Role::State || *spot != event.at);
+        candidate.add(Role::State, counted, "counted up here".to_owned());
+        let kind = if candidate.rule == RATE_LIMIT { Kind::Limiter } else { Kind::Counter };
+        found.push(candidate.about(Subject { kind, ..Subject::of(Kind::Counter, event).kept_in(view, place) }));
+    }
+}
+
+/// Where a function of the file or class that keeps a piece of state counts it up.
+fn counted_elsewhere(view: &View<'_>, place: &Place) -> Option<Spot> {
+    let tree = view.world.tree;
+    let file = match &place.holder {
+        Holder::Variable(file, _) => *file,
+        Holder::Field(class, _) => class.file,
+        _ => return None,
+    };
+    // One of many, each counted for itself: a cell alone says how this process does.
+    let own = |value: &Value| place_of(tree, &[], value).is_some_and(|at| at.keyed && at.same(place));
+    let whole = |value: &Value| place_of(tree, &[], value).is_some_and(|at| at.same(place));
+    let functions = &tree.files.get(file as usize)?.functions;
+    let lowers = |event: &Event| matches!(&event.act, Act::Write { place, op: Some(BinaryOp::Sub), .. } if own(place));
+    if functions.iter().flat_map(|function| &function.events).any(lowers) {
+        return None;
+    }
+    functions.iter().flat_map(|function| &function.events).find_map(|event| {
+        let counts = match &event.act {
+            Act::Write { place, op: Some(BinaryOp::Add), .. } => own(place),
+            Act::Write { place, value: Value::Op(BinaryOp::Add, pair), .. } => own(place) && pair.iter().any(own),
+            Act::Call { callee: callee @ Value::Member(of, _), args, .. } if whole(of) => {
+                let puts = crate::program::meaning(tree, callee, args, file).filter(|meant| meant.is == Meaning::Put);
+                puts.is_some_and(|put| {
+                    put.flag("counts")
+                        || put.part("value").is_some_and(|value| {
+                            value.any(&|part| matches!(part, Value::Op(BinaryOp::Add, pair) if pair.iter().any(own)))
+                        })
+                })
+            }
+            _ => false,
+        };
+        counts.then_some(Spot { file, span: event.span })
+    })
 }
 
 /// Whether the count is of what is open at this process (connections, sockets), and goes down when that closes.
@@ -148,7 +210,8 @@ fn arithmetic(view: &View<'_>, change: &StateChange) -> bool {
 
 /// A comparison of the state's value with a limit, which leads to a refusal.
 fn limits(view: &View<'_>, change: &StateChange, changes: &[StateChange]) -> Option<Spot> {
-    let counted = changes.iter().any(|other| other.place.same(&change.place) && counts(view, other));
+    let counted = changes.iter().any(|other| other.place.same(&change.place) && counts(view, other))
+        || counted_elsewhere(view, &change.place).is_some();
     let timed = || changes.iter().any(|other| other.place.same(&change.place) && is_time(view, &other.value));
     let listed = || {
         changes.iter().any(|other| {

@@ -7,8 +7,8 @@ use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::tests_guarding;
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::Value;
-use crate::program::What;
+use crate::facts::{Act, Value};
+use crate::program::{FlatEvent, What};
 use crate::rules::{Severity, words};
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
@@ -78,7 +78,26 @@ fn expired(view: &View<'_>, value: &Value) -> bool {
     names.iter().flat_map(|name| words(name)).any(|word| word.starts_with("expir") || word == "ttl" || word == "stale")
 }
 
-/// Whether the refresh is kept as a promise or task that others can wait for.
+/// Whether the refresh is kept as a promise or task that others can wait for. What was waited for, or taken out of the answer, is none.
 fn kept_in_flight(view: &View<'_>, index: u32) -> bool {
-    view.events().any(|(_, other)| matches!(&other.act, crate::facts::Act::Write { value, .. } if view.flat.depends(value).contains(&index) && value.any(&|part| *part == Value::Flat(index))))
+    let kept = |value: &Value| view.flat.depends(value).contains(&index) && value.any(&|part| *part == Value::Flat(index));
+    view.events().any(|(_, other)| matches!(&other.act, Act::Write { value, .. } if kept(value)) && !waited_for(view, other))
+}
+
+/// Whether a function writes down what a call of its own gave once it was done: its answer, or a part of it.
+fn waited_for(view: &View<'_>, write: &FlatEvent) -> bool {
+    let (function, number) = write.origin;
+    let Some(facts) = view.world.tree.facts(function) else { return false };
+    let Some(Act::Write { value, .. }) = facts.events.get(number as usize).map(|event| &event.act) else { return false };
+    let pending = |part: &Value| match part {
+        Value::Result(of, call) if *of == function => {
+            !matches!(facts.events.get(*call as usize).map(|event| &event.act), Some(Act::Call { awaited: true, .. }))
+        }
+        Value::Result(..) | Value::Module(..) | Value::Captured(..) | Value::Param(..) => true,
+        _ => false,
+    };
+    !value.options().into_iter().any(|option| match option {
+        Value::Object(_, entries) => entries.iter().any(|(_, entry)| pending(entry)),
+        option => pending(option),
+    })
 }

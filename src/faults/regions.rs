@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::in_line::end_of_line;
 use super::view::View;
 use crate::facts::{Act, Value};
 use crate::program::{FlatEvent, Lifetime, Place, Tree, Ty, What, unwrapped};
@@ -79,8 +80,10 @@ fn region(view: &View<'_>, index: u32, event: &FlatEvent, entered: bool) -> Opti
             });
             (value, meant.text("until"), scope, meant.sure)
         }
-        // A body that a call runs to make something is not run under what it makes.
-        (What::Meant(meant), _) if meant.is == Meaning::Calls => return None,
+        // A body that a call runs to make something is not run under what it makes, but where it has to wait for its turn.
+        (What::Meant(meant), _) if meant.is == Meaning::Calls => {
+            (end_of_line(view, event, meant)?, Some("body".to_owned()), Some(Scope::Process), meant.sure)
+        }
         (What::Nothing | What::Presumed(_) | What::Meant(_), Act::Call { .. }) if entered => {
             (Value::Flat(index), Some("block".to_owned()), None, true)
         }
@@ -97,7 +100,7 @@ fn region(view: &View<'_>, index: u32, event: &FlatEvent, entered: bool) -> Opti
         }
         _ => None,
     };
-    let explicit = matches!(&event.what, What::Meant(meant) if meant.is == Meaning::Acquire);
+    let explicit = matches!(&event.what, What::Meant(meant) if matches!(meant.is, Meaning::Acquire | Meaning::Calls));
     if row.is_none() && !explicit {
         return None;
     }

@@ -7,7 +7,7 @@ use super::effects::{decided_apart, decided_elsewhere, unique_key};
 use super::process_guard::is_memo;
 use super::tests_of_state::{changes, tests_guarding};
 use super::view::View;
-use crate::facts::{Act, Guard, Value};
+use crate::facts::{Guard, Value};
 use crate::program::{Column, FlatEvent, Op, Statement, Ty, What, column_key};
 use crate::rules::{CommandKind, Meaning, Scope};
 use crate::syntax::{BinaryOp, Shape};
@@ -317,40 +317,6 @@ pub fn arithmetic_on(view: &View<'_>, value: &Value, read: u32) -> bool {
     arithmetic || computed_by_a_call(view, value, read)
 }
 
-/// Where an object that a value is made of was changed in memory before: what was read, taken apart, counted up or added to, and
-/// put together again.
-pub fn changed_inside(view: &View<'_>, value: &Value, read: u32, before: u32) -> Option<u32> {
-    let mut parts: Vec<Value> = vec![];
-    each_made_of(view, value, &mut |part| {
-        let object = matches!(part, Value::Flat(_) | Value::Member(..) | Value::Index(..) | Value::Element(_) | Value::Mix(_));
-        if object && !parts.contains(part) && view.flat.made_of(part).contains(&read) {
-            parts.push(part.clone());
-        }
-    });
-    let inside = |place: &Value| {
-        let mut at = place;
-        loop {
-            at = match at {
-                Value::Member(of, _) | Value::Index(of, _) | Value::Element(of) if !parts.contains(at) => of,
-                _ => return parts.contains(at),
-            };
-        }
-    };
-    let changes = |event: &FlatEvent| match &event.act {
-        Act::Write { place: Value::Member(of, _) | Value::Index(of, _), value, op, .. } => {
-            inside(of) && (op.is_some_and(is_arithmetic) || arithmetic_on(view, value, read))
-        }
-        Act::Call { .. } => event.meant(Meaning::Put).is_some_and(|put| put.part("value").is_some() && inside(&put.receiver)),
-        _ => false,
-    };
-    let within = view.events().take_while(|(index, _)| *index < before).filter(|(index, _)| *index > read);
-    within.filter(|(_, event)| changes(event)).map(|(index, _)| index).next()
-}
-
-fn is_arithmetic(op: BinaryOp) -> bool {
-    matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::OtherArithmetic)
-}
-
 /// Whether a call that computes, by its name, had what was read among its operands.
 fn computed_by_a_call(view: &View<'_>, value: &Value, read: u32) -> bool {
     view.flat.made_of(value).into_iter().any(|index| {
@@ -369,7 +335,7 @@ pub fn each_part<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Valu
 }
 
 /// The same, but for what only decides which value it is, and for what a call is asked whose answer somebody else works out.
-fn each_made_of<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Value)) {
+pub(super) fn each_made_of<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Value)) {
     // What others answer is not made of the question.
     let mut made_of = view.flat.made_of(value);
     made_of.retain(|at| !view.event(*at).answers_from_outside());

@@ -293,7 +293,8 @@ fn leaves(view: &View<'_>, taken: &Taken<'_>, event: &FlatEvent) -> bool {
 /// Whether an error is that of taking the lock itself: nothing is held then.
 fn of_taking(view: &View<'_>, taken: &Taken<'_>, event: &FlatEvent) -> bool {
     let Some((callee, args)) = event.call() else { return false };
-    let about = |value: &Value| view.flat.depends(value).contains(&taken.index);
+    let takes = |at: &u32| *at == taken.index || taken.event.hops.contains(&view.event(*at).at);
+    let about = |value: &Value| view.flat.depends(value).iter().any(takes);
     about(callee) || args.iter().any(|(_, value)| about(value))
 }
 

@@ -150,6 +150,8 @@ pub struct Judged {
     pub cleared: Vec<(Spot, Spot)>,
     /// Tables of whose rows a write compares the version, with the write.
     pub compared: Vec<(String, Spot)>,
+    /// State of the process into which something made up is put, with where.
+    pub made_up: Vec<(Place, Spot)>,
 }
 
 impl Judged {

@@ -34,7 +34,9 @@ pub fn made_of(tree: &Tree, flat: &Flat, place: &Place) -> Made {
         }
         Holder::Closure(function, name) => {
             let value = Value::Captured(*function, name.clone());
-            (value, function.file, None)
+            let made =
+                tree.facts(*function).and_then(|facts| facts.events.iter().find(|event| event.bound.as_ref() == Some(name)));
+            (value, function.file, made.map(|made| (function.file, made.span)))
         }
         Holder::Local(index) => {
             let event = flat.events.get(*index as usize);

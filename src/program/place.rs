@@ -10,6 +10,7 @@ use super::{ClassRef, Tree, Ty};
 use crate::facts::{Act, FnRef, Value};
 use crate::files::Language;
 use crate::rules::{Meaning, TypeKind};
+use crate::syntax::ExitKind;
 
 /// What holds a piece of state.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -107,7 +108,7 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
                 return Some(Place::of(Holder::Global(name.clone())));
             }
             // A member of an entry is the container's, whatever class the entry is of.
-            if matches!(&**base, Value::Flat(_) | Value::Index(..))
+            if matches!(&**base, Value::Flat(_) | Value::Result(..) | Value::Index(..))
                 && let Some(entry) = find(look, base, depth + 1).filter(|entry| entry.keyed && contains(tree, entry))
             {
                 let path = entry.path.iter().cloned().chain([name.clone()]).collect();
@@ -155,8 +156,10 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
                 _ => None,
             }
         }
-        Value::Result(..) => {
-            let meant = look.meaning(value, owner_file(value))?;
+        Value::Result(function, index) => {
+            let Some(meant) = look.meaning(value, owner_file(value)) else {
+                return given(look, *function, *index, depth + 1);
+            };
             match meant.is {
                 Meaning::Pass | Meaning::Acquire => {
                     find(look, meant.part("of").or_else(|| meant.part("lock")).unwrap_or(&meant.receiver), depth + 1)
@@ -171,8 +174,28 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
     }
 }
 
+/// The state that a function of the tree gives, where a call of it is written.
+fn given(look: &Look<'_>, function: FnRef, index: u32, depth: u32) -> Option<Place> {
+    let Act::Call { callee, .. } = &look.tree.facts(function)?.events.get(index as usize)?.act else { return None };
+    let Ty::Function(target) = look.tree.ty(callee, function.file) else { return None };
+    look.tree.facts(target)?.events.iter().find_map(|event| match &event.act {
+        Act::Exit { kind: ExitKind::Return, value } => find(look, value, depth + 1).filter(|place| place.keyed),
+        _ => None,
+    })
+}
+
 /// Whether a place is a container that a module or an object keeps.
 fn contains(tree: &Tree, place: &Place) -> bool {
+    let first = match &place.holder {
+        Holder::Variable(file, name) => {
+            tree.files.get(*file as usize).and_then(|facts| facts.names.get(name)).map(|known| known.value.clone())
+        }
+        Holder::Field(class, name) => tree.field_value(*class, name),
+        _ => None,
+    };
+    if matches!(first, Some(Value::Object(None, _))) {
+        return true;
+    }
     let (ty, file) = match &place.holder {
         Holder::Variable(file, name) => (tree.ty(&Value::Module(*file, name.clone()), *file), *file),
         Holder::Field(class, name) => (tree.member(&Ty::Instance(*class), name, class.file), class.file),

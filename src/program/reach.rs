@@ -251,11 +251,12 @@ pub fn roles(tree: &Tree) -> Vec<FileRole> {
         let path = &tree.paths[file as usize];
         role(file, FileRole::Service) && above(path).any(|folder| folders.contains(folder)) && !tree.book.reach.answers(path)
     };
-    let service = led_to(
-        &imports,
-        files.clone().filter(|file| !imported[*file as usize] && role(*file, FileRole::Service) && !beside(*file)),
-        |file| role(file, FileRole::Browser),
-    );
+    // What a framework enters by itself answers requests, whoever names it: a form names the action that its server runs.
+    let entered = entered_by_convention(tree, &roles);
+    let starts = |file: u32| entered.contains(&file) || !imported[file as usize] && !beside(file);
+    let service = led_to(&imports, files.clone().filter(|file| role(*file, FileRole::Service) && starts(*file)), |file| {
+        role(file, FileRole::Browser)
+    });
     let browser = led_to(&imports, files.filter(|file| role(*file, FileRole::Browser) || beside(*file)), |_| false);
     for (index, role) in roles.iter_mut().enumerate() {
         if *role == FileRole::Service && browser[index] && !service[index] {
@@ -287,6 +288,13 @@ fn loaded_in_a_browser(tree: &Tree, facts: &FileFacts) -> bool {
         _ => None,
     });
     first(&own.events) || called.any(|called| first(&called.events))
+}
+
+/// Files of the service that have a function which a framework enters by convention.
+fn entered_by_convention(tree: &Tree, roles: &[FileRole]) -> HashSet<u32> {
+    let service = |function: &FnRef| roles.get(function.file as usize) == Some(&FileRole::Service);
+    let entered = tree.all_functions().filter(service).filter(|function| by_convention(tree, *function).is_some());
+    entered.map(|function| function.file).collect()
 }
 
 /// How many files of browser code make a folder one of browser code, and the least part of its files.

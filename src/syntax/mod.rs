@@ -34,6 +34,11 @@ pub fn parse(source: &Source) -> Option<Unit> {
     FRONTENDS.iter().find(|frontend| frontend.language == source.language).map(|frontend| (frontend.parse)(source))
 }
 
+/// Whether a name is one that lowering gave to what has none of its own: `$1`.
+pub fn is_temporary(name: &str) -> bool {
+    name.strip_prefix('$').is_some_and(|number| !number.is_empty() && number.bytes().all(|letter| letter.is_ascii_digit()))
+}
+
 /// Whether the key of an [`ExprKind::Object`]'s entry is computed: `[]`, or `[name]` where a member's name says it.
 pub fn is_computed(key: &str) -> bool {
     key.starts_with('[')

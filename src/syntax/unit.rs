@@ -112,6 +112,8 @@ pub struct FnFlags {
     pub is_getter: bool,
     /// A method without a body: an interface's, or an abstract one.
     pub is_signature: bool,
+    /// A function that is no method and yet has a receiver of its own, which its caller decides.
+    pub has_receiver: bool,
 }
 
 /// A parameter.

@@ -6,7 +6,7 @@ use super::Walker;
 use crate::facts::event::{Act, ModuleName};
 use crate::facts::value::Value;
 use crate::files::Span;
-use crate::syntax::{BinaryOp, Expr, ExprKind, Target};
+use crate::syntax::{BinaryOp, Expr, ExprKind, Target, is_temporary};
 
 impl Walker<'_> {
     pub(super) fn mark_dropped(&mut self, value: &Value) {
@@ -60,7 +60,7 @@ impl Walker<'_> {
     }
 
     pub(super) fn declare(&mut self, name: &str, span: Span) {
-        if self.me.func == 0 && !name.starts_with('$') {
+        if self.me.func == 0 && !is_temporary(name) {
             self.names.entry(self.scopes.word(name)).or_insert_with(|| ModuleName {
                 value: Value::Null,
                 span,
@@ -125,7 +125,7 @@ impl Walker<'_> {
                         event.bound = Some(self.scopes.word(name));
                     }
                 }
-                if self.me.func == 0 && !name.starts_with('$') {
+                if self.me.func == 0 && !is_temporary(name) {
                     let entry = self.names.entry(self.scopes.word(name));
                     let known = entry.or_insert_with(|| ModuleName { value: value.clone(), span: *name_span, reassigned: false });
                     if known.value != value {

@@ -248,18 +248,21 @@ impl Walker<'_> {
         Value::Result(self.me, index)
     }
 
-    /// The method whose receiver `this` is here: arrow functions take their outer function's.
+    /// The method whose receiver `this` is here: arrow functions take their outer function's. Outside of methods it is that of
+    /// the innermost function that has one of its own.
     pub(super) fn method(&self) -> FnRef {
         let mut at = self.me.func;
+        let mut own = None;
         while let Some(function) = self.unit.functions.get(at as usize) {
             if function.class.is_some() {
-                break;
+                return FnRef { file: self.me.file, func: at };
             }
+            own = own.or_else(|| function.flags.has_receiver.then_some(at));
             match function.parent {
                 Some(parent) => at = parent.0,
                 None => break,
             }
         }
-        FnRef { file: self.me.file, func: at }
+        FnRef { file: self.me.file, func: own.unwrap_or(at) }
     }
 }

@@ -159,16 +159,7 @@ impl Writer<'_, '_> {
                 detached: event.detached || around.detached,
                 origin: event.origin,
                 inlined: event.inlined,
-                returns: event
-                    .returns
-                    .iter()
-                    .map(|(value, guards)| {
-                        (
-                            subst.value(value, &map, self),
-                            guards.iter().map(|guard| Guard { cond: guard.cond + first_cond, ..*guard }).collect(),
-                        )
-                    })
-                    .collect(),
+                returns: subst.returns(event, &map, first_cond, self),
             });
             pending.push((number, index));
             if changed && !event.inlined {
@@ -191,12 +182,17 @@ impl Writer<'_, '_> {
             }
         }
         for (number, index) in pending {
-            let lives_to = flat.events[number].lives_to as usize;
+            let event = &flat.events[number];
+            let lives_to = event.lives_to as usize;
             let end = map.iter().skip(lives_to).find_map(|value| match value {
                 Some(Value::Flat(index)) => Some(*index),
                 _ => None,
             });
             self.events[index as usize].lives_to = end.unwrap_or(self.events.len() as u32);
+            // What a call gives stands behind it, and is known only now.
+            if event.inlined {
+                self.events[index as usize].returns = subst.returns(event, &map, first_cond, self);
+            }
         }
         for (offset, cond) in flat.conds.iter().enumerate() {
             let value = subst.value(&cond.value, &map, self);
@@ -302,6 +298,9 @@ impl Subst<'_, '_> {
                 let value = self.argument(*index);
                 Some(value.unwrap_or_else(|| part.clone()))
             }
+            Value::Member(of, field) if matches!(**of, Value::This(function) if function == self.target) => {
+                self.made_with(field, writer)
+            }
             Value::This(function) if *function == self.target && !matches!(self.receiver, Value::Unknown) => {
                 Some(self.receiver.clone())
             }
@@ -320,6 +319,19 @@ impl Subst<'_, '_> {
             }
             _ => None,
         })
+    }
+
+    /// What the call of an event gives, and when, in the caller's terms; the callee's conditions stand behind the caller's own.
+    fn returns(
+        &self,
+        event: &FlatEvent,
+        map: &[Option<Value>],
+        first_cond: u32,
+        writer: &Writer<'_, '_>,
+    ) -> Vec<(Value, Vec<Guard>)> {
+        let own = |guard: &Guard| Guard { cond: guard.cond + first_cond, ..*guard };
+        let given = event.returns.iter();
+        given.map(|(value, guards)| (self.value(value, map, writer), guards.iter().map(own).collect())).collect()
     }
 
     fn act(&self, act: &Act, map: &[Option<Value>], writer: &Writer<'_, '_>) -> Act {

@@ -3,6 +3,7 @@
 
 mod course;
 mod inline;
+mod made_with;
 mod options;
 mod parts;
 mod wrapped;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Writer;
 use super::inline::Subst;
 use crate::facts::{Act, FnRef, Value};
-use crate::program::Ty;
+use crate::program::{Tree, Ty};
 use crate::syntax::{CallForm, ExitKind, Gathers, Target};
 
 /// Arguments with their keywords.
@@ -46,10 +46,24 @@ impl Writer<'_, '_> {
                     _ => return None,
                 },
             };
-            let given = vec![(None, Value::Function(target))];
+            let given = self.handed_to(decorator.function, target);
             let wrapper = self.given_out(decorator, given)?;
             (wrapper.function != target).then_some((wrapper, place + 1))
         })
+    }
+
+    /// What a decorator is handed: the function, or, where it takes more, a target, a name and what describes the member, in
+    /// which the function is the value.
+    fn handed_to(&self, decorator: FnRef, target: FnRef) -> Given {
+        let function = Value::Function(target);
+        let name = || self.tree.function(target).map(|known| Value::Text(known.name.as_str().into())).unwrap_or_default();
+        match describes(self.tree, decorator) {
+            true => {
+                let described = Value::Object(None, Arc::from([(Arc::from(VALUE), function)]));
+                vec![(None, Value::Unknown), (None, name()), (None, described)]
+            }
+            false => vec![(None, function)],
+        }
     }
 
     /// The closure behind a name, where a call made it.
@@ -85,6 +99,13 @@ impl Writer<'_, '_> {
             _ => None,
         };
         let function = facts.events.iter().rev().find_map(|event| match &event.act {
+            // What takes the place of the member's value.
+            Act::Write { place: Value::Member(of, name), value, .. } if is_described(of, maker.function) && &**name == VALUE => {
+                inner(value)
+            }
+            Act::Exit { kind: ExitKind::Return, value: value @ Value::Object(..) } if describes(self.tree, maker.function) => {
+                value.entry(VALUE).and_then(inner)
+            }
             Act::Exit { kind: ExitKind::Return, value } => match value {
                 Value::Result(owner, index) if *owner == maker.function => match &facts.events.get(*index as usize)?.act {
                     Act::Call { args, .. } => args.iter().find_map(|(_, value)| inner(value)),
@@ -113,6 +134,28 @@ impl Writer<'_, '_> {
         };
         method(target) && !method(wrapper) && !says_this()
     }
+}
+
+/// The member of a description that is what it describes (ECMAScript, property descriptors).
+const VALUE: &str = "value";
+
+/// Whether a decorator takes the description of a member, which it then changes or gives another for.
+fn describes(tree: &Tree, decorator: FnRef) -> bool {
+    let speaks = |value: &Value| value.any(&|part| is_described(part, decorator));
+    let takes = tree.function(decorator).is_some_and(|known| known.params.len() == 3);
+    takes
+        && tree.facts(decorator).is_some_and(|facts| {
+            let of_value = |value: &Value| matches!(value, Value::Member(of, name) if speaks(of) && &**name == VALUE);
+            facts.locals.values().any(of_value)
+                || facts.events.iter().any(|event| match &event.act {
+                    Act::Write { place, .. } => of_value(place),
+                    _ => false,
+                })
+        })
+}
+
+fn is_described(value: &Value, decorator: FnRef) -> bool {
+    matches!(value, Value::Param(function, 2) if *function == decorator)
 }
 
 impl Subst<'_, '_> {
@@ -147,11 +190,14 @@ impl Subst<'_, '_> {
     /// What a variable of a function that made the callee is, where the maker was given it.
     pub(super) fn captured(&self, function: FnRef, name: &Arc<str>) -> Option<Value> {
         let (maker, given) = self.made_by.iter().find(|(maker, _)| *maker == function)?;
+        let made =
+            Subst { tree: self.tree, root: self.root, target: *maker, receiver: Value::Unknown, args: given, made_by: &[] };
         match self.tree.facts(*maker)?.locals.get(name)? {
-            Value::Param(owner, index) if owner == maker => {
-                Subst { tree: self.tree, root: self.root, target: *maker, receiver: Value::Unknown, args: given, made_by: &[] }
-                    .argument(*index)
-            }
+            Value::Param(owner, index) if owner == maker => made.argument(*index),
+            Value::Member(of, field) => match &**of {
+                Value::Param(owner, index) if owner == maker => made.argument(*index)?.entry(field).cloned(),
+                _ => None,
+            },
             _ => None,
         }
     }

@@ -149,6 +149,9 @@ impl Lower {
             let local = self.import_here(module, at);
             return name(&local, at);
         }
+        if let Some(told) = self.told_its_receiver(tree) {
+            return told;
+        }
         let callee = self.expr(&tree.callee);
         let args = self.args(&tree.arguments);
         expr(ExprKind::Call(Box::new(Call { callee, args, form: CallForm::Plain, awaited: false })), at)
@@ -189,7 +192,7 @@ impl Lower {
         value
     }
 
-    fn args(&mut self, args: &[Argument]) -> Vec<Arg> {
+    pub(super) fn args(&mut self, args: &[Argument]) -> Vec<Arg> {
         let mut lowered = Vec::new();
         for arg in args {
             lowered.extend(match arg {

@@ -42,7 +42,13 @@ impl Lower {
         let name_span = own.map(|id| span(id.span)).or(role.name_span).unwrap_or(first(at, token));
         let id = self.open(called, role.whole.unwrap_or(at), name_span, &role);
         let is_signature = tree.body.is_none() && role.class.is_some();
-        let flags = FnFlags { is_async: tree.r#async, is_generator: tree.generator, is_signature, ..flags(&role) };
+        let flags = FnFlags {
+            is_async: tree.r#async,
+            is_generator: tree.generator,
+            is_signature,
+            has_receiver: role.class.is_none(),
+            ..flags(&role)
+        };
         let outer_this = self.this_name.take();
         self.inside(id, |lower| {
             let returns = lower.annotation(tree.return_type.as_deref());

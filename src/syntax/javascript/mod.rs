@@ -9,6 +9,7 @@ mod jsx;
 mod module;
 mod nesting;
 mod operator;
+mod receiver;
 mod recovery;
 mod steps;
 mod switch;
@@ -172,7 +173,7 @@ impl Lower {
 
     /// The name by which a module taken in the middle of an expression is known.
     fn import_here(&mut self, module: &str, span: Span) -> String {
-        let local = self.fresh();
+        let local = format!("{}module", self.fresh());
         self.unit.imports.push(Import { local: local.clone(), module: module.to_owned(), member: None, span });
         local
     }

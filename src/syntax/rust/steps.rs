@@ -104,7 +104,7 @@ impl Lowering {
     pub fn put(&mut self, value: Expr, dest: &Dest, before: usize, out: &mut Vec<Step>) {
         let nothing = match &value.kind {
             ExprKind::Null => out.len() > before || matches!(dest, Dest::Drop),
-            ExprKind::Name(temp) => temp.starts_with('$') && matches!(dest, Dest::Drop),
+            ExprKind::Name(temp) => crate::syntax::is_temporary(temp) && matches!(dest, Dest::Drop),
             _ => false,
         };
         if nothing {
