@@ -64,10 +64,13 @@ fn keeps(view: &View<'_>, place: &Place) -> bool {
 /// What a value compares with each other: the sides of an equality, or what a function that nobody knows more of is given.
 fn compared(view: &View<'_>, value: &Value, at: Spot) -> Vec<(Value, Value, Spot)> {
     let mut pairs: Vec<(Value, Value)> = vec![];
-    value.walk(&mut |part| {
-        if let Value::Op(BinaryOp::Equal | BinaryOp::NotEqual, pair) = part {
-            pairs.push((pair[0].clone(), pair[1].clone()));
+    value.walk(&mut |part| match part {
+        Value::Op(BinaryOp::Equal | BinaryOp::NotEqual, pair) => pairs.push((pair[0].clone(), pair[1].clone())),
+        // What is left of such a call where it stands behind others.
+        Value::Mix(parts) => {
+            pairs.extend(parts.iter().zip(parts.iter().skip(1)).map(|(one, other)| (one.clone(), other.clone())));
         }
+        _ => {}
     });
     let mut calls: Vec<u32> = view.flat.depends(value).into_iter().collect();
     calls.sort_unstable();
