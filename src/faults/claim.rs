@@ -9,7 +9,7 @@ use super::rows::{RowRead, RowWrite, row_writes, same_table};
 use super::transactions::transactions;
 use super::view::View;
 use crate::facts::{Act, Guard, Value};
-use crate::program::{Column, ColumnKind, FlatEvent, Op, What, column_key};
+use crate::program::{Column, ColumnKind, FlatEvent, Op, What, column_key, names_a_member};
 use crate::rules::Meaning;
 use crate::syntax::{BinaryOp, ExitKind, Shape};
 
@@ -235,7 +235,8 @@ fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, name: &
     let asked = read.statement.wheres.iter().filter(|column| column.name == name).find(|column| match column.kind {
         ColumnKind::Constant => true,
         ColumnKind::Compared => column.value == Value::Null || says_only_that(view, &column.value),
-        ColumnKind::Equal | ColumnKind::Relative => false,
+        ColumnKind::Equal => names_a_member(&column.value),
+        ColumnKind::Relative => false,
     });
     if let Some(asked) = asked.filter(|asked| asked.value != Value::Unknown) {
         let value = match (asked.kind, &asked.value) {

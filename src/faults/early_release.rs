@@ -3,23 +3,28 @@
 use super::candidate::Candidate;
 use super::effects::{idempotent, in_itself, row_locked};
 use super::holds::{Freed, Hold, Reach, holds};
-use super::transactions::{Transaction, transactions};
+use super::transactions::{commits, on_the_way, transactions};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, Op, What};
+use crate::program::{FlatEvent, Op, Spot, What};
 use crate::rules::Meaning;
 
 pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
     let transactions = transactions(view);
-    if transactions.is_empty() {
+    let committing: Vec<u32> =
+        view.events().filter(|(_, event)| commits(event) && !event.in_catch).map(|(index, _)| index).collect();
+    if transactions.is_empty() && committing.is_empty() {
         return;
     }
     for hold in holds(view).iter().filter(|hold| hold.reach != Reach::Transaction) {
         let taken = view.event(hold.taken);
         // The innermost is a part of the outer ones: it is the outermost that commits.
         let around = transactions.iter().find(|open| open.holds(view, hold.taken, taken) && open.outlives(hold.taken));
-        let Some(transaction) = around else { continue };
+        let Some(transaction) = around else {
+            found.extend(uncommitted(view, hold, &committing));
+            continue;
+        };
         let inside = |index: u32| transaction.holds(view, index, view.event(index));
         let Some(freed) = hold.freed_before(view, transaction.by_hand(), inside) else { continue };
         let Some((_, work)) = view.events().find(|(index, event)| {
@@ -27,7 +32,50 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         }) else {
             continue;
         };
-        found.push(candidate(view, hold, transaction, freed, work));
+        let opened = (transaction.at, "the transaction opens here and commits at its end");
+        found.push(candidate(view, hold, opened, transaction.hops.len(), freed, work));
+    }
+}
+
+/// What is written under a lock of all copies in a session or on a connection that is in a transaction without being told, and
+/// committed only when the lock is free again.
+fn uncommitted(view: &View<'_>, hold: &Hold, committing: &[u32]) -> Option<Candidate> {
+    if hold.reach != Reach::Copies {
+        return None;
+    }
+    let freed = hold.freed_before(view, true, |_| false)?;
+    let taken = view.event(hold.taken);
+    let under = |index: u32| hold.holds(view, index, view.event(index));
+    let last = view.events().map(|(index, _)| index).filter(|index| under(*index)).last()?;
+    let commit = committing.iter().copied().find(|index| *index > last && on_the_way(taken, view.event(*index)))?;
+    let (_, work) = view.events().find(|(index, event)| {
+        under(*index) && decides(view, *index, event) && in_one_session(view, event, view.event(commit))
+    })?;
+    let committed = view.event(commit);
+    let told = (committed.at, "committed only here");
+    Some(candidate(view, hold, told, committed.hops.len(), freed, work))
+}
+
+/// Whether a write is one that a commit makes lasting: it is made on the same session, or on what the same connection gave.
+fn in_one_session(view: &View<'_>, work: &FlatEvent, commit: &FlatEvent) -> bool {
+    let tree = view.world.tree;
+    let receiver = |event: &FlatEvent| match event.call() {
+        Some((Value::Member(of, _), _)) => Some((**of).clone()),
+        _ => None,
+    };
+    let Some(session) = receiver(commit) else { return false };
+    let on_it = |event: &FlatEvent| {
+        let same = |of: &Value| {
+            *of == session
+                || tree.name_of(&view.flat.plain(of)).is_some_and(|name| Some(name) == tree.name_of(&view.flat.plain(&session)))
+        };
+        let from_it = |of: &Value| view.flat.depends(of).iter().any(|at| receiver(view.event(*at)).is_some_and(|of| same(&of)));
+        event.library() == commit.library() && receiver(event).is_some_and(|of| same(&of) || from_it(&of))
+    };
+    match &work.act {
+        // A row of the session: the commit writes it.
+        Act::Write { place: Value::Member(owner, _), .. } => view.flat.depends(owner).iter().any(|at| on_it(view.event(*at))),
+        _ => on_it(work),
     }
 }
 
@@ -47,7 +95,7 @@ fn changes_a_row(view: &View<'_>, event: &FlatEvent) -> bool {
     view.flat.depends(owner).iter().any(|at| view.event(*at).statement().is_some_and(|statement| statement.op == Op::Select))
 }
 
-fn candidate(view: &View<'_>, hold: &Hold, transaction: &Transaction, freed: Freed, work: &FlatEvent) -> Candidate {
+fn candidate(view: &View<'_>, hold: &Hold, told: (Spot, &str), depth: usize, freed: Freed, work: &FlatEvent) -> Candidate {
     let taken = view.event(hold.taken);
     let mut candidate = Candidate::new(
         view,
@@ -56,9 +104,9 @@ fn candidate(view: &View<'_>, hold: &Hold, transaction: &Transaction, freed: Fre
         work,
         "the lock is freed while the transaction is still open: whoever takes it next does not see what was written, and decides on the old state".to_owned(),
     );
-    candidate.distance = taken.hops.len().min(transaction.hops.len());
+    candidate.distance = taken.hops.len().min(depth);
     candidate.stands = true;
-    candidate.add(Role::State, transaction.at, "the transaction opens here and commits at its end".to_owned());
+    candidate.add(Role::State, told.0, told.1.to_owned());
     candidate.hop(Role::Acquire, taken, "taken inside it");
     candidate.hop(Role::Effect, work, view.describe(work));
     if let Freed::At(release) = freed {

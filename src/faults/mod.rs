@@ -17,6 +17,7 @@ mod dirty;
 mod early_release;
 mod effects;
 mod finding;
+mod handed_code;
 mod harm;
 mod holds;
 mod host_lock;

@@ -379,7 +379,8 @@ fn names(view: &View<'_>, change: &StateChange) -> Vec<String> {
     names.extend(match &change.place.holder {
         crate::program::Holder::Variable(_, name)
         | crate::program::Holder::Field(_, name)
-        | crate::program::Holder::Closure(_, name) => Some(name.to_string()),
+        | crate::program::Holder::Closure(_, name)
+        | crate::program::Holder::Carried(_, _, name) => Some(name.to_string()),
         _ => None,
     });
     names

@@ -13,7 +13,7 @@ use super::tests_of_state::{StateChange, StateTest, base, changes, is_state, tes
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Guard, Value};
-use crate::program::{FlatEvent, Lifetime, Op, Place};
+use crate::program::{FlatEvent, Lifetime, Op, Place, What};
 use crate::rules::{Meaning, Scope, TypeKind};
 
 const SINGLE_FLIGHT: &str = "process-single-flight";
@@ -264,8 +264,9 @@ fn remembers(view: &View<'_>, changes: &[StateChange], test: &StateTest, index: 
     };
     let own: Vec<&StateChange> = changes.iter().filter(|change| !change.removes && change.place.same(&test.place)).collect();
     given_out(view, test)
-        || own.iter().any(|change| keeps(change) || caches(view, change))
-        || own.iter().all(|change| matches!(change.value, Value::Function(_)) || lives_here(view, &change.value))
+        || own.iter().any(|change| keeps(change) || !marks(view, test, change) && caches(view, change))
+        || !own.iter().any(|change| marks(view, test, change))
+            && own.iter().all(|change| matches!(change.value, Value::Function(_)) || lives_here(view, &change.value))
 }
 
 /// Whether what was found is what the function, or a function it calls, returns: a memo.
@@ -305,6 +306,16 @@ fn passes(view: &View<'_>, value: &Value, depth: u32) -> Value {
         Some(meant) => passes(view, meant.part("of").unwrap_or(&meant.receiver), depth + 1),
         None => value.clone(),
     }
+}
+
+/// Whether what is put is the very key that the test asks for: a mark on it, whatever the key was read from.
+fn marks(view: &View<'_>, test: &StateTest, change: &StateChange) -> bool {
+    let key = |index: u32| match &view.event(index).what {
+        What::Meant(meant) => meant.part("key"),
+        _ => None,
+    };
+    let asked = test.event.and_then(key);
+    asked.is_some() && asked == key(change.event) && asked == Some(&change.value)
 }
 
 /// Whether what is put was read elsewhere: a copy of shared data kept for a while.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::in_line::end_of_line;
 use super::view::View;
 use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, Lifetime, Place, Tree, Ty, What, unwrapped};
+use crate::program::{Carried, FlatEvent, Lifetime, Place, Tree, Ty, What, unwrapped};
 use crate::rules::{Meaning, Pick, Scope, Selector, TypeKind};
 
 /// A lock taken.
@@ -131,6 +131,7 @@ fn permits(view: &View<'_>, value: &Value, place: Option<&Place>, selector: &Sel
     let maker = match place.map(|place| &place.holder) {
         Some(Holder::Variable(file, name)) => tree.files.get(*file as usize)?.names.get(name)?.value.clone(),
         Some(Holder::Field(class, name)) => tree.field_value(*class, name)?,
+        Some(Holder::Carried(function, event, _)) => tree.carried_value(Carried { function: *function, event: *event })?.clone(),
         _ => view.flat.plain(value),
     };
     number_of_maker(view.world.tree, &maker, selector, 0)

@@ -70,7 +70,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         let (subject, faults) = (subject(view, taken, rest.last().map(|last| last.index)), found.faults.len());
         expiry(view, taken, &rest, found);
         if let Some(delete) = deletes {
-            blind(view, taken, delete, found);
+            blind(view, taken, delete, rest.iter().any(|other| other.kv.op == CommandKind::Expire), found);
         } else if same_for_all(view, &taken.kv.value)
             && (owner_checked || view.world.owner_checked.contains(&taken.event.at.file))
         {
@@ -227,16 +227,18 @@ fn expiry(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut J
     found.push(sure(candidate, taken.kv));
 }
 
-fn blind(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>, found: &mut Judged) {
-    // Waiting for the lease to end would be wrong only if it can end: without one, another fault is worse.
-    let compared =
-        view.decided_by(delete.event).iter().any(|index| view.event(*index).kv().is_some_and(|kv| kv.op == CommandKind::Get));
+fn blind(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>, expires_later: bool, found: &mut Judged) {
+    let compared = view
+        .decided_by(delete.event)
+        .iter()
+        .any(|index| *index > taken.index && view.event(*index).kv().is_some_and(|kv| kv.op == CommandKind::Get));
     let message = if compared {
         "the owner is compared and the lock deleted in two commands: between them the lease can end and another holder's lock is deleted"
     } else {
         "the lock is deleted without asking whose it is: after the lease ran out this frees another holder's lock"
     };
-    if taken.kv.ttl.is_none() && taken.kv.script.is_none() {
+    // It is another's only where the lease can end: without an end, another fault is worse.
+    if taken.kv.ttl.is_none() && taken.kv.script.is_none() && !expires_later {
         return;
     }
     let mut candidate = Candidate::new(view, "lock-blind-release", delete.event, taken.event, message.to_owned());
@@ -413,6 +415,17 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
         // A mark that nobody frees is a lock by its use only.
         let clear = if freed { Confidence::High } else { Confidence::Medium };
         found.push(sure(candidate, set.kv).at_most(clear));
+        let delete = commands
+            .iter()
+            .filter(|other| {
+                other.index > set.index && other.kv.op == CommandKind::Delete && same_key(view, &other.kv.key, &set.kv.key)
+            })
+            .max_by_key(|other| other.index);
+        if let Some(delete) = delete {
+            let faults = found.faults.len();
+            blind(view, set, delete, false, found);
+            found.faults[faults..].iter_mut().for_each(|fault| fault.subject = Some(subject(view, set, None)));
+        }
     }
 }
 

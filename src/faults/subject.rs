@@ -124,7 +124,9 @@ impl Subject {
 /// What a piece of state is called.
 fn name_of(view: &View<'_>, place: &Place) -> String {
     let holder = match &place.holder {
-        Holder::Variable(_, name) | Holder::Closure(_, name) | Holder::Global(name) => name.to_string(),
+        Holder::Variable(_, name) | Holder::Closure(_, name) | Holder::Carried(_, _, name) | Holder::Global(name) => {
+            name.to_string()
+        }
         Holder::Library(_, id) => id.rsplit(':').next().unwrap_or(id).to_lowercase(),
         Holder::Field(class, name) => match view.world.tree.class(*class) {
             Some(class) => format!("{}.{name}", class.name),

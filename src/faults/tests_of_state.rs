@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::view::View;
 use crate::facts::{Act, Guard, Value};
-use crate::program::{FlatEvent, Holder, Place, Spot, What};
+use crate::program::{Carried, FlatEvent, Holder, Place, Spot, What};
 use crate::rules::{Meaning, TypeKind};
 use crate::syntax::{BinaryOp, Shape};
 
@@ -42,7 +42,7 @@ pub fn is_state(view: &View<'_>, place: &Place) -> bool {
     let made = view.made(place);
     match made.kind {
         TypeKind::State => true,
-        TypeKind::Lock | TypeKind::Local | TypeKind::Pool | TypeKind::Connection | TypeKind::Entity => false,
+        TypeKind::Lock | TypeKind::Local | TypeKind::Pool | TypeKind::Connection | TypeKind::Entity | TypeKind::Carrier => false,
         TypeKind::Plain | TypeKind::Wrapper => cell(view, place),
     }
 }
@@ -65,6 +65,10 @@ fn cell(view: &View<'_>, place: &Place) -> bool {
             view.world.tree.facts(*function).and_then(|facts| facts.locals.get(name)).is_some_and(plain_cell)
         }
         Holder::Global(_) => true,
+        Holder::Carried(function, event, _) => {
+            let carried = Carried { function: *function, event: *event };
+            view.world.tree.carried_value(carried).is_some_and(plain_cell)
+        }
         Holder::Library(..) => false,
         Holder::Local(_) | Holder::Param(..) => false,
     }
@@ -233,6 +237,16 @@ fn changes_in(view: &View<'_>) -> Vec<StateChange> {
             }
             _ => {}
         }
+    }
+    // An entry of nothing is an entry where it is asked whether the key is there: a set in order.
+    let asked = |place: &Place| {
+        view.events().any(|(_, event)| {
+            event.meant(Meaning::Test).and_then(|meant| view.place(&meant.receiver)).is_some_and(|asked| asked.same(place))
+        })
+    };
+    for change in changes.iter_mut().filter(|change| change.removes && change.value == Value::Null) {
+        let keyed = matches!(&view.event(change.event).act, Act::Write { place: Value::Index(..), .. });
+        change.removes = !(keyed && asked(&change.place));
     }
     changes
 }

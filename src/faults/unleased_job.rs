@@ -8,9 +8,9 @@ use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::Value;
-use crate::program::{ColumnKind, Flat, FlatEvent, Flattener, Meant, Op, Spot, What, decorator, functions_in};
-use crate::rules::{CommandKind, Meaning, words};
+use crate::facts::{Act, Value};
+use crate::program::{ColumnKind, Flat, FlatEvent, Flattener, Meant, Op, Spot, Ty, What, decorator, functions_in};
+use crate::rules::{CommandKind, Meaning, TypeKind, words};
 
 pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Judged) {
     decorated(view, found);
@@ -194,6 +194,7 @@ pub(super) fn gated(view: &View<'_>, event: &FlatEvent, role_words: &[String]) -
     event.guards.iter().any(|guard| {
         let Some(cond) = view.flat.conds.get(guard.cond as usize) else { return false };
         let mut names: Vec<String> = vec![];
+        let collect = |value: &Value, names: &mut Vec<String>| collect(view, value, event.origin.0.file, names);
         collect(&cond.value, &mut names);
         for index in view.cond_depends(guard.cond).iter() {
             if let Some((callee, args)) = view.event(*index).call() {
@@ -201,6 +202,7 @@ pub(super) fn gated(view: &View<'_>, event: &FlatEvent, role_words: &[String]) -
                 args.iter().for_each(|(_, value)| collect(value, &mut names));
             }
         }
+        names.retain(|name| !view.world.tree.book.reach.reloader_names.iter().any(|known| known == name));
         // Every copy is started by some file: that this is the one says nothing of which copy it is.
         let reach = &view.world.tree.book.reach;
         if cond
@@ -213,9 +215,17 @@ pub(super) fn gated(view: &View<'_>, event: &FlatEvent, role_words: &[String]) -
     })
 }
 
-fn collect(value: &Value, names: &mut Vec<String>) {
+/// The names that a condition speaks of, but for those of a library's objects and of what this function sets itself: they say
+/// whether the job runs already, not which copy does it.
+fn collect(view: &View<'_>, value: &Value, file: u32, names: &mut Vec<String>) {
+    let set_here = |part: &Value| view.events().any(|(_, event)| matches!(&event.act, Act::Write { place, .. } if place == part));
+    let of_a_library = |part: &Value| match view.world.tree.ty(&view.flat.plain(part), file) {
+        Ty::Lib { path, .. } => view.world.tree.packs(file).type_row(&path).is_some_and(|row| row.is == TypeKind::Plain),
+        _ => false,
+    };
     value.walk(&mut |part| match part {
-        Value::Member(_, name) | Value::Global(name) | Value::Module(_, name) | Value::Text(name) => names.push(name.to_string()),
+        Value::Member(_, name) | Value::Module(_, name) if !set_here(part) && !of_a_library(part) => names.push(name.to_string()),
+        Value::Global(name) | Value::Text(name) => names.push(name.to_string()),
         _ => {}
     });
 }

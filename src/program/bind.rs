@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::columns::{alternatives, assignments, column, conditions, entity_columns};
+use super::columns::{alternatives, assignments, column, conditions, entity_columns, names_a_member};
 use super::flat::{Look, Presumed, What};
 use super::meaning::{Args, Meant, meaning_on, receiver};
 use super::statement::{ColumnKind, Op, Statement, table_key};
@@ -149,7 +149,7 @@ pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
     let mut statement = below(look, &meant.receiver, file, Statement::new(op));
     // What else the read of an entity asked for is not asked again when the entity is written.
     if meant.part("entity").is_some() && gave(look, &meant.receiver) {
-        statement.wheres.retain(|column| column.kind == ColumnKind::Equal);
+        statement.wheres.retain(|column| column.kind == ColumnKind::Equal && !names_a_member(&column.value));
         statement.sets.clear();
     }
     if meant.is != Meaning::Select {

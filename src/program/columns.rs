@@ -180,6 +180,19 @@ fn is_comparison(op: BinaryOp) -> bool {
     )
 }
 
+/// Whether a value is a member of a class named at module level, or of a class in it, as an enum's is (`State.QUEUED`,
+/// `Job.Status.DUE`): names of classes begin with a capital.
+pub fn names_a_member(value: &Value) -> bool {
+    match value {
+        Value::Member(of, _) => match &**of {
+            Value::Module(_, class) => class.starts_with(char::is_uppercase),
+            Value::Member(_, class) => class.starts_with(char::is_uppercase) && names_a_member(of),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
 /// A column with its comparison or assignment; constants are told apart.
 pub fn column(name: &str, kind: ColumnKind, value: Value) -> Column {
     let constant = matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_));

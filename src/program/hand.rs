@@ -120,6 +120,8 @@ fn kind(event: &FlatEvent) -> Option<Kind> {
             }
         }
         (What::Nothing, Act::Enter { .. }) => Kind::Other,
+        // Where the body of a `with` runs that enters it.
+        (What::Nothing, Act::Exit { kind: ExitKind::Yield, .. }) if event.hops.is_empty() => Kind::Exit,
         _ => return None,
     })
 }

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::tree::owner_file;
 use super::{ClassRef, Tree, Ty};
 use crate::facts::{Act, FnRef, Value};
 use crate::rules::{Meaning, TypeKind};
@@ -111,6 +112,9 @@ fn kept(tree: &Tree, function: FnRef, made: &Value) -> Kept {
     let mut found = Kept::Nowhere;
     for event in tree.facts(function).into_iter().flat_map(|facts| &facts.events) {
         let keeper = match &event.act {
+            Act::Write { place: Value::Index(of, _) | Value::Member(of, _), value, .. } if value == made && carries(tree, of) => {
+                return Kept::ByModule;
+            }
             Act::Write { place: place @ (Value::Index(..) | Value::Module(..)), value, .. } if value == made => place,
             Act::Call { callee: Value::Member(of, method), args, .. }
                 if args.iter().any(|(_, value)| value == made) && puts(tree, function.file, of, method) =>
@@ -130,6 +134,13 @@ fn kept(tree: &Tree, function: FnRef, made: &Value) -> Kept {
         }
     }
     found
+}
+
+/// Whether a value is an object on which programs hang things for as long as they run.
+fn carries(tree: &Tree, of: &Value) -> bool {
+    let file = owner_file(of);
+    let ty = tree.ty(of, file);
+    ty.path().is_some_and(|path| tree.packs(file).kind(path) == TypeKind::Carrier)
 }
 
 /// Whether a method puts something into a container.

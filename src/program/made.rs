@@ -1,6 +1,7 @@
 //! What a piece of state is made of: its type, what packs know of that type, and where it is declared.
 
 use super::flat::Flat;
+use super::tree::Carried;
 use super::{ClassRef, Holder, Place, Tree, Ty};
 use crate::facts::{Act, FnRef, Value};
 use crate::files::Span;
@@ -44,6 +45,11 @@ pub fn made_of(tree: &Tree, flat: &Flat, place: &Place) -> Made {
         }
         Holder::Param(function, index) => (Value::Param(*function, *index), function.file, None),
         Holder::Global(_) => (Value::Unknown, 0, None),
+        Holder::Carried(function, event, _) => {
+            let value = tree.carried_value(Carried { function: *function, event: *event }).cloned().unwrap_or_default();
+            let at = tree.facts(*function).and_then(|facts| facts.events.get(*event as usize));
+            (value, function.file, at.map(|event| (function.file, event.span)))
+        }
         Holder::Library(language, id) => {
             let (kind, scope, evicts) = row_says(tree.packs_of(*language).type_row(id));
             return Made { kind, scope, evicts, at: None };

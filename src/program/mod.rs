@@ -32,7 +32,7 @@ mod tree;
 mod ty;
 
 pub use aliases::Aliases;
-pub use columns::entity_columns;
+pub use columns::{entity_columns, names_a_member};
 pub use deploy::{Copies, Counted, Deployment, deployments, forks};
 pub use flat::{Flat, FlatCond, FlatEvent, Look, Presumed, Spot, What};
 pub use flatten::Flattener;
@@ -52,5 +52,5 @@ pub use sql::statements;
 pub use statement::{Column, ColumnKind, Op, Statement, column_key, is_version, table_key};
 pub use store::Kv;
 pub use time::{Amount, amount, of_schedule};
-pub use tree::Tree;
+pub use tree::{Carried, Tree};
 pub use ty::{ClassRef, Ty};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::flat::{FlatEvent, Look, What, plain};
 use super::instances::{Instance, Instances};
 use super::made::{holds_state, unwrapped};
-use super::tree::owner_file;
+use super::tree::{Carried, owner_file};
 use super::{ClassRef, Tree, Ty};
 use crate::facts::{Act, FnRef, Value};
 use crate::files::Language;
@@ -29,6 +29,8 @@ pub enum Holder {
     Global(Arc<str>),
     /// State that a library keeps, by the id of its type among the language's packs.
     Library(Language, Arc<str>),
+    /// What the program hangs on an object of a library, under this name, at this event of this function.
+    Carried(FnRef, u32, Arc<str>),
 }
 
 /// A piece of state.
@@ -122,11 +124,22 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
                     return Some(Place::of(Holder::Field(owner, name.clone())));
                 }
                 Ty::Module(file) => return find(look, &Value::Module(file, name.clone()), depth + 1),
-                _ => {}
+                ty => {
+                    if let Some(hung) = carried(look, &ty, &Value::Text(name.clone()), file, depth) {
+                        return Some(hung);
+                    }
+                }
             }
             let mut place = find(look, base, depth + 1)?;
             place.path.push(name.clone());
             Some(place)
+        }
+        Value::Index(base, key)
+            if matches!(&**key, Value::Text(_) | Value::Module(..) | Value::Member(..))
+                && let file = owner_file(base)
+                && let Some(hung) = carried(look, &tree.ty(&plain(look.events, base), file), key, file, depth) =>
+        {
+            Some(hung)
         }
         Value::Index(base, _) | Value::Element(base) => Some(Place { keyed: true, ..find(look, base, depth + 1)? }),
         Value::Captured(function, name) => {
@@ -184,6 +197,18 @@ fn given(look: &Look<'_>, function: FnRef, index: u32, depth: u32) -> Option<Pla
     })
 }
 
+/// What hangs under a key on an object of a library; where that is other state of the program, it is that state.
+fn carried(look: &Look<'_>, on: &Ty, key: &Value, file: u32, depth: u32) -> Option<Place> {
+    let found = look.tree.carried(on, key, file)?;
+    let value = look.tree.carried_value(found)?;
+    let alias = match value {
+        Value::Module(..) | Value::Member(..) => find(look, value, depth + 1),
+        _ => None,
+    };
+    let name = look.tree.name_of(key).map(Arc::from).or_else(|| key.text().map(Arc::from)).unwrap_or_default();
+    alias.or(Some(Place::of(Holder::Carried(found.function, found.event, name))))
+}
+
 /// Whether a place is a container that a module or an object keeps.
 fn contains(tree: &Tree, place: &Place) -> bool {
     let first = match &place.holder {
@@ -199,6 +224,10 @@ fn contains(tree: &Tree, place: &Place) -> bool {
     let (ty, file) = match &place.holder {
         Holder::Variable(file, name) => (tree.ty(&Value::Module(*file, name.clone()), *file), *file),
         Holder::Field(class, name) => (tree.member(&Ty::Instance(*class), name, class.file), class.file),
+        Holder::Carried(function, event, _) => match tree.carried_value(Carried { function: *function, event: *event }) {
+            Some(value) => (tree.ty(value, function.file), function.file),
+            None => return false,
+        },
         _ => return false,
     };
     match unwrapped(tree, ty, file) {
@@ -235,7 +264,7 @@ fn declaring(tree: &Tree, class: ClassRef, name: &str) -> ClassRef {
 /// How long a piece of state lives.
 pub fn lifetime(tree: &Tree, classes: &Instances, place: &Place) -> Lifetime {
     match &place.holder {
-        Holder::Variable(..) | Holder::Global(_) | Holder::Library(..) => Lifetime::Process { sure: true },
+        Holder::Variable(..) | Holder::Global(_) | Holder::Library(..) | Holder::Carried(..) => Lifetime::Process { sure: true },
         Holder::Field(class, name) => {
             // A plain value at class level is the first value of each object's own, unless the class's is written.
             let is_static =

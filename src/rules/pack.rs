@@ -127,6 +127,8 @@ pub enum TypeKind {
     Pool,
     /// One connection, or a transaction on it.
     Connection,
+    /// An object that every request hands the program again, on which it hangs things of its own (`app.state`).
+    Carrier,
     /// What a request handler answers with, or a log, a metric, a stream: never shared work.
     Local,
 }

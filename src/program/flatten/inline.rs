@@ -116,6 +116,17 @@ impl Writer<'_, '_> {
         for (number, event) in flat.events.iter().enumerate() {
             if generator_with == Some(number) {
                 tail_from = Some(self.events.len());
+                let entered = event.within.iter().filter_map(|entered| match map.get(*entered as usize)?.as_ref()? {
+                    Value::Flat(index) => Some(*index),
+                    _ => None,
+                });
+                let held: Vec<u32> = entered.collect();
+                if let Some(index) = result_of.filter(|_| !held.is_empty()) {
+                    self.held_inside.push((self.events[index as usize].origin.1, held));
+                }
+            }
+            if matches!(&event.act, Act::Exit { kind: ExitKind::Yield, .. }) {
+                continue;
             }
             if !Arc::ptr_eq(&last_guards.0, &event.guards) {
                 let own = event.guards.iter().map(|guard| Guard { cond: guard.cond + first_cond, ..*guard });
@@ -238,7 +249,7 @@ impl Writer<'_, '_> {
     }
 
     /// Whether a `with` enters the result of this event.
-    fn entered(&self, index: u32) -> bool {
+    pub(super) fn entered(&self, index: u32) -> bool {
         let (function, number) = self.events[index as usize].origin;
         function == self.root
             && self.tree.facts(function).is_some_and(|facts| facts.events.iter().any(|event| event.within.contains(&number)))

@@ -114,6 +114,8 @@ struct Writer<'f, 't> {
     index_of: Vec<u32>,
     /// Copied events that run when the body of a `with` ends: the `with`'s event of this function, its flat index, and they.
     endings: Vec<(u32, Vec<FlatEvent>)>,
+    /// What a generator that a `with` enters is in where it yields: the `with`'s event of this function, and the flat indexes.
+    held_inside: Vec<(u32, Vec<u32>)>,
     /// Functions that are being written out as their decorators made them.
     unwrapped: Vec<Unwrapped>,
 }
@@ -144,6 +146,7 @@ impl<'f, 't> Writer<'f, 't> {
             results: vec![],
             index_of: vec![],
             endings: vec![],
+            held_inside: vec![],
             unwrapped: vec![],
         }
     }
@@ -222,7 +225,7 @@ impl<'f, 't> Writer<'f, 't> {
         });
         let around = Around {
             guards: event.guards.clone(),
-            within: event.within.iter().filter_map(|entered| self.index_of.get(*entered as usize).copied()).collect(),
+            within: event.within.iter().flat_map(|entered| self.entered_by(*entered)).collect(),
             hops: Arc::default(),
             in_loop,
             caught,
@@ -277,6 +280,12 @@ impl<'f, 't> Writer<'f, 't> {
         {
             *result = value;
         }
+    }
+
+    /// What is entered where an event of this function is: that event, and what the generator behind it is in where it yields.
+    fn entered_by(&self, own: u32) -> Vec<u32> {
+        let held = self.held_inside.iter().filter(|(with, _)| *with == own).flat_map(|(_, held)| held.iter().copied());
+        self.index_of.get(own as usize).copied().into_iter().chain(held).collect()
     }
 
     /// The one value an inlined call gives, where it always gives it.
@@ -363,9 +372,13 @@ impl<'f, 't> Writer<'f, 't> {
             }
             What::Statement(_) | What::Kv(_) => {}
             What::Nothing | What::Presumed(_) => {
-                let around = inside(&[]);
-                if !self.invoke(&callee, &args, around.clone(), file, Some(index)) {
-                    self.callbacks(&args, &around, file);
+                let inner = inside(&[]);
+                if !self.invoke(&callee, &args, inner.clone(), file, Some(index)) {
+                    self.callbacks(&args, &inner, file);
+                    // A context manager made where it is entered.
+                    if own.is_some() && self.entered(index) {
+                        self.enter(index, &Value::Flat(index), &around, own);
+                    }
                 }
             }
         }
@@ -411,7 +424,9 @@ impl<'f, 't> Writer<'f, 't> {
             let method = |name: &str| Value::Member(Arc::new(value.clone()), name.into());
             if self.invoke(&method(enter), &[], around.clone(), file, None) {
                 let start = self.events.len();
-                self.invoke(&method(exit), &[], around.clone(), file, None);
+                // It runs whatever happens in the body.
+                let around = Around { in_finally: true, ..around.clone() };
+                self.invoke(&method(exit), &[], around, file, None);
                 let ending = self.events.split_off(start);
                 if let Some(own) = own {
                     self.endings.push((own, ending));

@@ -199,17 +199,69 @@ impl Tree {
     /// What the elements of an undeclared collection are, by what its file puts into it.
     pub(super) fn element_put(&self, callee: &Value, depth: u32) -> Ty {
         let Value::Member(collection, _) = callee else { return Ty::Unknown };
-        let same = |other: &Value| match (&**collection, other) {
+        self.put_there(collection, depth)
+    }
+
+    /// The same, of the collection itself.
+    pub(super) fn put_there(&self, collection: &Value, depth: u32) -> Ty {
+        self.first_put(collection, depth, &|value, file| {
+            let ty = self.ty_at(value, file, depth + 1);
+            (!ty.is_unknown()).then_some(ty)
+        })
+        .unwrap_or_default()
+    }
+
+    /// The item at a number in a list that is written out: where it is made, put into a collection, or made where the collection
+    /// has none (`locks.setdefault(key, [Lock(), 0])[0]`).
+    pub(super) fn item(&self, of: &Value, at: f64, depth: u32) -> Option<Value> {
+        if depth > DEEPEST / 2 {
+            return None;
+        }
+        match of {
+            Value::List(items) => items.get(at as usize).cloned(),
+            Value::Any(_) | Value::Choose(_) => of.options().into_iter().find_map(|option| self.item(option, at, depth + 1)),
+            Value::Index(collection, _) => self.first_put(collection, depth, &|value, _| self.item(value, at, depth + 1)),
+            Value::Result(function, event) => {
+                let Act::Call { callee: callee @ Value::Member(collection, _), args, .. } =
+                    &self.facts(*function)?.events.get(*event as usize)?.act
+                else {
+                    return None;
+                };
+                let path = self.ty_at(callee, function.file, depth + 1).path()?.to_owned();
+                let gives = self.packs(function.file).rows(&path).any(|row| row.call.returns.as_deref() == Some("element"));
+                let made = args.last().filter(|_| args.len() > 1).and_then(|(_, value)| self.item(value, at, depth + 1));
+                let put = || self.first_put(collection, depth, &|value, _| self.item(value, at, depth + 1));
+                gives.then(|| made.or_else(put)).flatten()
+            }
+            _ => None,
+        }
+    }
+
+    /// The first thing that its file puts into a collection of which something can be told. A field is its object's class's.
+    fn first_put<T>(&self, collection: &Value, depth: u32, told: &dyn Fn(&Value, u32) -> Option<T>) -> Option<T> {
+        if depth > DEEPEST / 2 || !matches!(collection, Value::Module(..) | Value::Member(..) | Value::Captured(..)) {
+            return None;
+        }
+        let owner = match collection {
+            Value::Member(of, _) if !matches!(**of, Value::This(_)) => match self.ty_at(of, owner_file(of), depth + 1) {
+                Ty::Instance(class) => Some(class),
+                _ => None,
+            },
+            _ => None,
+        };
+        let same = |other: &Value| match (collection, other) {
             (Value::Member(left, field), Value::Member(right, other_field)) => {
-                (left == right || matches!((&**left, &**right), (Value::This(_), Value::This(_)))) && field == other_field
+                let own = match (&**left, &**right) {
+                    (Value::This(_), Value::This(_)) => true,
+                    (_, Value::This(method)) => owner.is_some() && self.class_of(*method) == owner,
+                    _ => false,
+                };
+                (left == right || own) && field == other_field
             }
             (left, right) => left == right,
         };
-        let file = owner_file(collection);
-        let Some(facts) = self.files.get(file as usize) else { return Ty::Unknown };
-        if depth > DEEPEST / 2 || !matches!(&**collection, Value::Module(..) | Value::Member(..) | Value::Captured(..)) {
-            return Ty::Unknown;
-        }
+        let file = owner.map_or_else(|| owner_file(collection), |class| class.file);
+        let facts = self.files.get(file as usize)?;
         let packs = self.packs(file);
         let kind = self.ty_at(collection, file, depth + 1);
         for event in facts.functions.iter().flat_map(|function| &function.events) {
@@ -226,12 +278,11 @@ impl Tree {
                 Act::Write { place: Value::Index(of, _), value, .. } if same(of) => Some(value.clone()),
                 _ => None,
             };
-            let ty = value.map_or(Ty::Unknown, |value| self.ty_at(&value, file, depth + 1));
-            if !ty.is_unknown() {
-                return ty;
+            if let Some(found) = value.and_then(|value| told(&value, file)) {
+                return Some(found);
             }
         }
-        Ty::Unknown
+        None
     }
 
     pub(super) fn simple_pick(&self, selector: &Selector, callee: &Value, args: &[(Option<Arc<str>>, Value)]) -> Option<Value> {

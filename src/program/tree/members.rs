@@ -59,7 +59,9 @@ impl Tree {
                         return inner;
                     }
                 }
-                if let Some(added) = self.added_to(of, name) {
+                if let Some(added) =
+                    self.added_to(of, name).or_else(|| self.carried_ty(of, &Value::Text(name.into()), file, depth + 1))
+                {
                     return added;
                 }
                 match looks() {
@@ -281,7 +283,7 @@ impl Tree {
         }
     }
 
-    fn named_expr(&self, expr: &Expr, file: u32, depth: u32) -> Ty {
+    pub(super) fn named_expr(&self, expr: &Expr, file: u32, depth: u32) -> Ty {
         match &expr.kind {
             ExprKind::Name(name) => self.ty_of_name(file, name, depth + 1),
             ExprKind::Member(of, name) => match self.named_expr(of, file, depth + 1) {

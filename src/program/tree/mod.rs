@@ -1,6 +1,7 @@
 //! [`Tree`]: all files together, and what a value is in it.
 
 mod calls;
+mod carried;
 mod defined;
 mod homes;
 mod members;
@@ -19,6 +20,7 @@ use crate::facts::{Act, FileFacts, FnFacts, FnRef, Value};
 use crate::files::Language;
 use crate::rules::{Packs, Rulebook};
 use crate::syntax::{Class, Function, Target};
+pub use carried::Carried;
 pub(in crate::program) use settled::owner_file;
 
 /// How far resolution follows one value before it gives up.
@@ -46,6 +48,7 @@ pub struct Tree {
     found: Names<u32, Option<Ty>>,
     members: Names<(ClassRef, bool), Ty>,
     defined: OnceLock<HashMap<String, (String, Arc<str>)>>,
+    hung: OnceLock<carried::Hung>,
 }
 
 impl Tree {
@@ -74,6 +77,7 @@ impl Tree {
             found: Names::new(),
             members: Names::new(),
             defined: OnceLock::new(),
+            hung: OnceLock::new(),
         };
         tree.homes = tree.find_homes();
         // What was found on the way did not know of them.
@@ -197,7 +201,15 @@ impl Tree {
             },
             Value::Index(of, key) => match &**key {
                 Value::Text(name) => self.member_at(&self.ty_at(of, file, depth + 1), name, file, depth + 1),
-                _ => self.element(&self.ty_at(of, file, depth + 1), file),
+                key => {
+                    let on = self.ty_at(of, file, depth + 1);
+                    let part = || match key {
+                        Value::Number(at) => self.item(of, *at, depth).map(|item| self.ty_at(&item, file, depth + 1)),
+                        key => self.carried_ty(&on, key, file, depth + 1),
+                    };
+                    let found = part().filter(|ty| !ty.is_unknown()).unwrap_or_else(|| self.element(&on, file));
+                    if found.is_unknown() { self.put_there(of, depth) } else { found }
+                }
             },
             Value::Element(of) => self.element(&self.ty_at(of, file, depth + 1), file),
             Value::Result(function, event) => self.ty_of_result(*function, *event, depth + 1),

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::{DEEPEST, Tree};
-use crate::facts::{FnRef, Value};
+use crate::facts::{Act, FnRef, Value};
 use crate::files::Language;
 use crate::program::{ClassRef, Ty};
-use crate::syntax::{Export, ExportTarget, TypeRef};
+use crate::rules::Meaning;
+use crate::syntax::{Export, ExportTarget, Expr, ExprKind, TypeRef};
 
 impl Tree {
     pub(super) fn ty_of_name(&self, file: u32, name: &str, depth: u32) -> Ty {
@@ -56,6 +57,9 @@ impl Tree {
                 return declared;
             }
         }
+        if let Some(filled) = self.filled_later(file, name, depth) {
+            return filled;
+        }
         if let Some(class) = facts.unit.classes.iter().position(|class| class.name == name) {
             return self.named(ClassRef { file, class: class as u32 });
         }
@@ -67,6 +71,24 @@ impl Tree {
         let rust = self.files.get(file as usize).is_some_and(|facts| facts.unit.language == Language::Rust);
         let item = rust && name.starts_with(char::is_lowercase) && !self.packs(file).speaks_of(name);
         if item { self.ty_of_name(file, name, depth + 1) } else { Ty::Unknown }
+    }
+
+    /// What a variable that begins empty is filled with by its file's own functions: a client made when it is first asked for.
+    fn filled_later(&self, file: u32, name: &str, depth: u32) -> Option<Ty> {
+        let facts = self.files.get(file as usize)?;
+        facts.names.get(name).filter(|known| known.reassigned && matches!(known.value, Value::Null | Value::Unknown))?;
+        let writes = facts.functions.iter().flat_map(|function| &function.events).filter_map(|event| match &event.act {
+            Act::Write { place: Value::Module(at, written), value, op: None, .. } if *at == file && **written == *name => {
+                Some(value)
+            }
+            _ => None,
+        });
+        let about_itself =
+            |value: &Value| value.any(&|part| matches!(part, Value::Module(at, known) if *at == file && **known == *name));
+        writes
+            .filter(|value| !about_itself(value) && depth < DEEPEST / 2)
+            .map(|value| self.ty_at(value, file, depth + 2))
+            .find(|ty| matches!(ty, Ty::Instance(_) | Ty::Lib { .. }))
     }
 
     /// What a name stands for by the imports of a file.
@@ -263,6 +285,20 @@ impl Tree {
                 return declared;
             }
         }
-        Ty::Unknown
+        self.injected(param.default.as_ref(), function.file, depth).unwrap_or_default()
+    }
+
+    /// What a parameter is whose default is a library's call that enters a function for it: what that function gives.
+    fn injected(&self, default: Option<&Expr>, file: u32, depth: u32) -> Option<Ty> {
+        let ExprKind::Call(call) = &default?.kind else { return None };
+        let callee = self.named_expr(&call.callee, file, depth);
+        let path = callee.path().filter(|_| depth < DEEPEST)?;
+        let enters = |row: crate::rules::Row<'_>| row.call.is == Meaning::Entry && row.call.with.contains_key("handler");
+        let given = call.args.first().filter(|_| self.packs(file).rows(path).any(enters))?;
+        match self.named_expr(&given.value, file, depth) {
+            Ty::Function(maker) => Some(self.returned(maker, depth + 1)).filter(|ty| !ty.is_unknown()),
+            Ty::Class(class) => Some(Ty::Instance(class)),
+            _ => None,
+        }
     }
 }
