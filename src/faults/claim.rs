@@ -235,7 +235,8 @@ fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, name: &
     let asked = read.statement.wheres.iter().filter(|column| column.name == name).find(|column| match column.kind {
         ColumnKind::Constant => true,
         ColumnKind::Compared => column.value == Value::Null || says_only_that(view, &column.value),
-        ColumnKind::Equal => names_a_member(&column.value),
+        // The next row of a state.
+        ColumnKind::Equal => read.statement.ordered && names_a_member(&column.value),
         ColumnKind::Relative => false,
     });
     if let Some(asked) = asked.filter(|asked| asked.value != Value::Unknown) {

@@ -53,7 +53,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
             candidate.add(Role::State, made, "left here by another request".to_owned());
             candidate.add(Role::Check, at, "looked for here".to_owned());
             let subject = Subject::at(Kind::Sessions, at, cause.hops.len()).kept_in(view, &place);
-            found.push(candidate.about(subject).at_most(Confidence::High));
+            found.push(candidate.about(subject).at_most(Confidence::Medium));
         }
     }
 }

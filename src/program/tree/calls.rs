@@ -205,7 +205,7 @@ impl Tree {
     /// The same, of the collection itself.
     pub(super) fn put_there(&self, collection: &Value, depth: u32) -> Ty {
         self.first_put(collection, depth, &|value, file| {
-            let ty = self.ty_at(value, file, depth + 1);
+            let ty = self.ty_at(value, file, depth + DEEPEST / 4);
             (!ty.is_unknown()).then_some(ty)
         })
         .unwrap_or_default()
@@ -220,7 +220,9 @@ impl Tree {
         match of {
             Value::List(items) => items.get(at as usize).cloned(),
             Value::Any(_) | Value::Choose(_) => of.options().into_iter().find_map(|option| self.item(option, at, depth + 1)),
-            Value::Index(collection, _) => self.first_put(collection, depth, &|value, _| self.item(value, at, depth + 1)),
+            Value::Index(collection, _) => {
+                self.first_put(collection, depth, &|value, _| self.item(value, at, depth + DEEPEST / 4))
+            }
             Value::Result(function, event) => {
                 let Act::Call { callee: callee @ Value::Member(collection, _), args, .. } =
                     &self.facts(*function)?.events.get(*event as usize)?.act
@@ -230,7 +232,7 @@ impl Tree {
                 let path = self.ty_at(callee, function.file, depth + 1).path()?.to_owned();
                 let gives = self.packs(function.file).rows(&path).any(|row| row.call.returns.as_deref() == Some("element"));
                 let made = args.last().filter(|_| args.len() > 1).and_then(|(_, value)| self.item(value, at, depth + 1));
-                let put = || self.first_put(collection, depth, &|value, _| self.item(value, at, depth + 1));
+                let put = || self.first_put(collection, depth, &|value, _| self.item(value, at, depth + DEEPEST / 4));
                 gives.then(|| made.or_else(put)).flatten()
             }
             _ => None,

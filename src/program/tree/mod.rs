@@ -208,7 +208,8 @@ impl Tree {
                         key => self.carried_ty(&on, key, file, depth + 1),
                     };
                     let found = part().filter(|ty| !ty.is_unknown()).unwrap_or_else(|| self.element(&on, file));
-                    if found.is_unknown() { self.put_there(of, depth) } else { found }
+                    let written = || matches!(on, Ty::Literal(_)).then(|| self.put_there(of, depth));
+                    if found.is_unknown() { written().unwrap_or_default() } else { found }
                 }
             },
             Value::Element(of) => self.element(&self.ty_at(of, file, depth + 1), file),
