@@ -80,7 +80,20 @@ fn expired(view: &View<'_>, value: &Value) -> bool {
 
 /// Whether the refresh is kept as a promise or task that others can wait for. What was waited for, or taken out of the answer, is none.
 fn kept_in_flight(view: &View<'_>, index: u32) -> bool {
-    let kept = |value: &Value| view.flat.depends(value).contains(&index) && value.any(&|part| *part == Value::Flat(index));
+    // The answer itself, or a call on it; not what was worked out of it.
+    let of_it = |value: &Value| {
+        let mut at = value;
+        while let Value::Member(of, _) | Value::Index(of, _) = at {
+            at = of;
+        }
+        *at == Value::Flat(index) || matches!(at, Value::Flat(_)) && view.flat.depends(at).contains(&index)
+    };
+    let kept = |value: &Value| {
+        value.options().into_iter().any(|option| match option {
+            Value::Object(_, entries) => entries.iter().any(|(_, entry)| of_it(entry)),
+            option => of_it(option),
+        })
+    };
     view.events().any(|(_, other)| matches!(&other.act, Act::Write { value, .. } if kept(value)) && !waited_for(view, other))
 }
 

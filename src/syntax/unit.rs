@@ -33,7 +33,6 @@ pub struct FnId(pub u32);
 pub struct ClassId(pub u32);
 
 /// `local` names `member` of `module` (the module itself when `member` is `None`).
-///
 /// JavaScript: a default import has the member `default`; a namespace import or `require` has none.
 /// Python: `from a import b` has the member `b`; relative modules keep their leading dots.
 /// Rust: `use a::b::c` is module `a.b`, member `c`; `crate`, `self` and `super` stay. A glob import has the local name `*`.
@@ -112,7 +111,7 @@ pub struct FnFlags {
     pub is_getter: bool,
     /// A method without a body: an interface's, or an abstract one.
     pub is_signature: bool,
-    /// A function that is no method and yet has a receiver of its own, which its caller decides.
+    /// No method, and yet it has a receiver of its own, which its caller decides.
     pub has_receiver: bool,
 }
 
@@ -389,8 +388,7 @@ pub enum ExprKind {
     Propagate(Box<Expr>),
     /// A call whose result the code says to be of a type: `f() as T`, `const x: T = f()`.
     Typed(Box<Expr>, TypeRef),
-    /// An assignment used as a value (`while (x = next())`, `:=`, `a ??= b`): target and value, with the compound operator
-    /// (`Coalesce` is told by `op` being `None` and `if_null` true).
+    /// An assignment used as a value (`while (x = next())`, `:=`; `a ??= b` has no `op` and `if_null`): target, value, operator.
     Assign {
         /// What is written.
         target: Box<Target>,
