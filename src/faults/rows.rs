@@ -7,7 +7,7 @@ use super::effects::{decided_apart, decided_elsewhere, unique_key};
 use super::process_guard::is_memo;
 use super::tests_of_state::{changes, tests_guarding};
 use super::view::View;
-use crate::facts::{Guard, Value};
+use crate::facts::{Act, Guard, Value};
 use crate::program::{Column, FlatEvent, Op, Statement, Ty, What, column_key};
 use crate::rules::{CommandKind, Meaning, Scope};
 use crate::syntax::{BinaryOp, Shape};
@@ -336,9 +336,18 @@ pub fn each_part<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Valu
 
 /// The same, but for what only decides which value it is, and for what a call is asked whose answer somebody else works out.
 pub(super) fn each_made_of<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Value)) {
-    // What others answer is not made of the question.
+    // What others answer is not made of the question: a service, or a function of a library that is waited for.
+    let outside = |at: &u32| {
+        let event = view.event(*at);
+        let waits = matches!(event.what, What::Nothing) && matches!(event.act, Act::Call { awaited: true, .. });
+        let of_library = || {
+            let callee = event.call().map(|(callee, _)| callee).filter(|callee| matches!(callee, Value::Module(..)));
+            callee.is_some_and(|callee| matches!(view.world.tree.ty(callee, event.origin.0.file), Ty::Lib { .. }))
+        };
+        event.answers_from_outside() || waits && of_library()
+    };
     let mut made_of = view.flat.made_of(value);
-    made_of.retain(|at| !view.event(*at).answers_from_outside());
+    made_of.retain(|at| !outside(at));
     parts_among(view, value, &made_of, visit);
 }
 
