@@ -63,11 +63,11 @@ fn in_one_session(view: &View<'_>, work: &FlatEvent, commit: &FlatEvent) -> bool
         Some((Value::Member(of, _), _)) => Some((**of).clone()),
         _ => None,
     };
-    let Some(session) = receiver(commit) else { return false };
+    let Some(opened) = receiver(commit) else { return false };
     let on_it = |event: &FlatEvent| {
         let same = |of: &Value| {
-            *of == session
-                || tree.name_of(&view.flat.plain(of)).is_some_and(|name| Some(name) == tree.name_of(&view.flat.plain(&session)))
+            *of == opened
+                || tree.name_of(&view.flat.plain(of)).is_some_and(|name| Some(name) == tree.name_of(&view.flat.plain(&opened)))
         };
         let from_it = |of: &Value| view.flat.depends(of).iter().any(|at| receiver(view.event(*at)).is_some_and(|of| same(&of)));
         event.library() == commit.library() && receiver(event).is_some_and(|of| same(&of) || from_it(&of))
