@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::syntax::{BinaryOp, Shape};
+use crate::syntax::{BinaryOp, Shape, is_computed};
 
 /// A function of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -130,6 +130,14 @@ impl Value {
             {
                 return value.clone();
             }
+        }
+        // What an object does not name itself is of the one object that it is spread from.
+        if let Value::Object(_, entries) = self
+            && entries.iter().all(|(key, _)| !is_computed(key))
+            && let mut spread = entries.iter().filter(|(key, _)| **key == *"...")
+            && let (Some((_, of)), None) = (spread.next(), spread.next())
+        {
+            return of.member(name);
         }
         Value::Member(Arc::new(self.clone()), name.into())
     }

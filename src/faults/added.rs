@@ -14,12 +14,23 @@ pub(super) fn asks_for_its_own(view: &View<'_>, read: &RowRead<'_>) -> bool {
     let statement = read.statement;
     let mut asked = statement.wheres.iter().filter(|column| column.kind == ColumnKind::Equal && !statement.either);
     asked.any(|column| {
-        let (of, member) = match &column.value {
+        let (of, member) = match as_it_was(view, &column.value) {
             Value::Member(of, member) => (&**of, Some(column_key(member))),
             other => (other, None),
         };
         added_before(view, read, of, member.as_deref()) || handed_over(view, read.event, of, member.as_deref())
     })
+}
+
+/// A value before it was made into a text or a number.
+fn as_it_was<'v>(view: &View<'v>, value: &'v Value) -> &'v Value {
+    match value {
+        Value::Flat(at) => match view.event(*at).meant(Meaning::Pass) {
+            Some(pass) => pass.part("of").unwrap_or(value),
+            None => value,
+        },
+        _ => value,
+    }
 }
 
 /// Whether a value is of a row that a statement before has added, and not one of the values that row was given.

@@ -5,6 +5,7 @@ use super::candidate::{Candidate, Only};
 use super::data::{candidate, refused_and_caught, table};
 use super::effects::{decided_in_itself, effect, idempotent, unique_key};
 use super::harm::{Mark, of_mark};
+use super::row_named::of_another;
 use super::rows::{RowRead, RowWrite, row_writes, same_table};
 use super::transactions::transactions;
 use super::view::View;
@@ -17,6 +18,13 @@ use crate::syntax::{BinaryOp, ExitKind, Shape};
 pub(super) fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
     let (column, free) = marked(view, read, write)?;
     if !leads_on(view, read, write, column, &free) || refused_later(view, write) {
+        return None;
+    }
+    // What was set and is now nothing was there to be used up.
+    if column.value == Value::Null && free.value == Value::Bool(true) && !uses_up(view, read, write, column) {
+        return None;
+    }
+    if of_another(view, read, write, &column.name) {
         return None;
     }
     let costs = of_mark(view, &Mark { read, write, column, free: &free.value, test: free.test })?;
@@ -216,6 +224,24 @@ fn works_twice(view: &View<'_>, writes: &[RowWrite<'_>], index: u32, event: &Fla
         && !writes.iter().any(|write| write.index == index && same_again(write))
         && idempotent(view, event).is_none()
         && decided_in_itself(view, event).is_none()
+}
+
+/// Whether what a column held goes into work that is more when it is done twice.
+fn uses_up(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &Column) -> bool {
+    let held = |value: &Value| {
+        value.any(&|part| match part {
+            Value::Member(of, member) => column_key(member) == column.name && view.flat.part_of(of).contains(&read.index),
+            _ => false,
+        })
+    };
+    let handed = |event: &FlatEvent| event.call().is_some_and(|(_, args)| args.iter().any(|(_, value)| held(value)));
+    let given = |event: &FlatEvent| {
+        let made = |value: &Value| view.flat.depends(value).iter().any(|at| handed(view.event(*at)));
+        let on = |callee: &Value| matches!(callee, Value::Member(of, _) if made(of));
+        handed(event) || event.call().is_some_and(|(callee, args)| on(callee) || args.iter().any(|(_, value)| made(value)))
+    };
+    let writes = row_writes(view);
+    view.events().any(|(index, event)| index != write.index && given(event) && works_twice(view, &writes, index, event))
 }
 
 /// Whether the same transaction also adds a row that a unique key refuses the second time: all of it is then undone.

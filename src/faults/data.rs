@@ -9,12 +9,14 @@ use super::damage::{of_count, of_limit};
 use super::debounce::ends_soon;
 use super::effects::{decided, row_locked, under_a_shared_lock};
 use super::once::{check_then_insert, unbacked_calls};
+use super::row_named::names_another_row;
 use super::rows::{
     RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, found_or_added, open_writes, row_reads, row_writes,
     same_table,
 };
 use super::subject::Judged;
 use super::view::View;
+use super::ways;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
 use crate::program::{Column, ColumnKind, FlatEvent, Op, Spot, column_key, table_key};
@@ -32,7 +34,10 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     }
     let mut best: Vec<(u32, u8, u32, Candidate)> = vec![];
     for write in open_writes(view) {
-        for read in reads.iter().filter(|read| read.index < write.index) {
+        let before = |read: &&RowRead<'_>| {
+            read.index < write.index && !ways::apart(view, (read.index, read.event), (write.index, write.event))
+        };
+        for read in reads.iter().filter(before) {
             let locked = row_locked(view, write.index, write.event).is_some() || read.statement.row_lock;
             if locked || handed_over_apart(view, read.event, write.event) {
                 continue;
@@ -161,7 +166,10 @@ fn changes_of_what_was_there(view: &View<'_>, found: &mut Judged) {
     for write in row_writes(view) {
         let of_it = |read: &&RowRead<'_>| {
             let entity = write.statement.entity.as_ref();
-            read.index < write.index && entity.is_some_and(|entity| read.gave(entity)) && !was_added(view, read, &write)
+            read.index < write.index
+                && entity.is_some_and(|entity| read.gave(entity))
+                && !was_added(view, read, &write)
+                && !ways::apart(view, (read.index, read.event), (write.index, write.event))
         };
         let Some(read) = reads.iter().find(of_it) else { continue };
         let held = view.regions.iter().any(|region| region.excludes() && region.holds(write.index, write.event));
@@ -256,7 +264,9 @@ fn changed_at(view: &View<'_>, name: &str, read: &RowRead<'_>, write: &RowWrite<
 fn number_from_max(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
     let highest = read.statement.max || read.statement.counts;
     let of_the_table = || same_table(read, write, view) || read.statement.max && read.statement.table.is_none();
-    if write.statement.op != Op::Insert || !(highest || read.statement.ordered) || !of_the_table() {
+    let takes_place =
+        || write.statement.op == Op::Insert || write.statement.op == Op::Update && names_another_row(view, read, write);
+    if !(highest || read.statement.ordered) || !of_the_table() || !takes_place() {
         return None;
     }
     // What an aggregate gives has a name of its own.

@@ -38,6 +38,7 @@ mod provider;
 mod reason;
 mod refresh_stampede;
 mod regions;
+mod row_named;
 mod rows;
 mod shared_lock;
 mod sightings;
@@ -52,6 +53,7 @@ mod transactions;
 mod unleased_job;
 mod version;
 mod view;
+mod ways;
 mod wrong_row;
 
 pub use detect::{Detected, detect};

@@ -212,7 +212,11 @@ fn backed<'v>(view: &View<'v>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Back
     let sought = |column: &Column| {
         read.statement.wheres.iter().any(|asked| alike(&asked.name, &column.name) && asked.value == column.value)
     };
-    let lost = |column: &&Column| column.value == Value::Null || fresh(view, &column.value) && !sought(column);
+    // Where one of several values is what was looked for, it is that one that two requests share.
+    let lost = |column: &&Column| {
+        let gone = |value: &Value| *value == Value::Null || fresh(view, value);
+        column.value.options().into_iter().all(gone) && !(sought(column) && column.value != Value::Null)
+    };
     let (gone, given): (Vec<&Column>, Vec<&Column>) = write.statement.sets.iter().partition(lost);
     let gone: HashSet<&str> = gone.into_iter().map(|column| column.name.as_str()).collect();
     let known: Vec<&str> = given

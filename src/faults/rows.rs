@@ -128,6 +128,10 @@ pub fn row_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
                     whole.op = Op::Insert;
                     whole.sets.extend(columns);
                 }
+                // What was read is saved without the identity it was read with: a copy of it.
+                if whole.sets.iter().any(|column| column.value == Value::Null && view.world.schema.is_implied(&column.name)) {
+                    whole.op = Op::Insert;
+                }
                 if let Some(only) = &statement.only {
                     whole.sets.retain(|column| only.contains(&column.name));
                 }

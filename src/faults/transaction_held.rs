@@ -7,7 +7,7 @@ use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
 use crate::program::{FlatEvent, Op, Spot, What};
-use crate::rules::Meaning;
+use crate::rules::{Meaning, Severity};
 
 /// Kinds of effects that wait for another machine, which may be slow.
 const REMOTE: &[&str] = &["http", "mail", "pay", "push"];
@@ -28,8 +28,9 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         let first = waits.iter().find(|(index, event, _)| {
             inside(*index, event) && !elsewhere(event) && works(view, &inside) && !skips(view, &inside)
         });
-        if let Some((_, event, wait)) = first {
-            found.push(in_transaction(view, &transaction, event, wait));
+        if let Some((index, event, wait)) = first {
+            let locked = locks_rows(view, *index, event, &inside);
+            found.push(in_transaction(view, &transaction, event, wait, locked));
         }
     }
     let known: Vec<Spot> = found.iter().filter(|candidate| candidate.rule == "transaction-held").map(|c| c.work).collect();
@@ -115,8 +116,35 @@ fn row_lock<'v>(view: &View<'v>, index: u32, event: &FlatEvent) -> Option<(u32, 
     })
 }
 
-fn in_transaction(view: &View<'_>, transaction: &Transaction, event: &FlatEvent, wait: &Wait) -> Candidate {
-    let mut candidate = candidate(view, event, wait, "the transaction, with its row locks and its connection, stays open");
+/// Whether rows that others may want are locked before a wait: changed, taken away or read to be changed. New rows are nobody
+/// else's, and what is only read stands free.
+fn locks_rows(view: &View<'_>, wait: u32, waits: &FlatEvent, inside: &dyn Fn(u32, &FlatEvent) -> bool) -> bool {
+    view.events().any(|(index, event)| {
+        let locks = match &event.what {
+            What::Statement(statement) => match statement.op {
+                Op::Select => statement.row_lock,
+                Op::Insert => statement.conflict,
+                Op::Update | Op::Upsert | Op::Delete | Op::Save | Op::Other => true,
+                _ => false,
+            },
+            What::Meant(meant) => {
+                meant.is == Meaning::Flush || meant.is == Meaning::Effect && meant.text("kind").as_deref() == Some("database")
+            }
+            What::Presumed(presumed) => !presumed.reads && !presumed.strong,
+            _ => false,
+        };
+        let again = waits.in_loop.is_some() && waits.in_loop == event.in_loop;
+        locks && (index < wait || again) && inside(index, event)
+    })
+}
+
+fn in_transaction(view: &View<'_>, transaction: &Transaction, event: &FlatEvent, wait: &Wait, locked: bool) -> Candidate {
+    let what = match locked {
+        true => "the transaction, with its row locks and its connection, stays open",
+        false => "the transaction stays open, and keeps its connection idle,",
+    };
+    let mut candidate = candidate(view, event, wait, what);
+    candidate.severity = (!locked).then_some(Severity::Advice);
     candidate.cause = transaction.at;
     candidate.distance = event.hops.len().min(transaction.hops.len());
     candidate.trace.insert(0, (Role::State, transaction.at, "the transaction opens here".to_owned()));

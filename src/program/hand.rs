@@ -58,9 +58,15 @@ pub(in crate::program) fn hand_over(flat: Flat, verbs: &Verbs) -> Flat {
     let guarding: HashSet<Guard> = flat.events.iter().filter(work).flat_map(|event| event.guards.iter().copied()).collect();
     let mut places: Vec<Option<u32>> = Vec::with_capacity(flat.events.len());
     let mut count = 0;
+    let mut built: HashSet<u32> = HashSet::new();
     for (index, event) in flat.events.iter().enumerate() {
         let kind = if answers(event, &guarding) { Some(Kind::Exit) } else { kind(event) };
         let kind = kind.or_else(|| makes(event, given.contains(&(index as u32))).then_some(Kind::Open));
+        let steps = steps(event, &built);
+        if steps {
+            built.insert(index as u32);
+        }
+        let kind = kind.or(steps.then_some(Kind::Open));
         let room = kind.and_then(|kind| left.iter_mut().find(|(known, room)| *known == kind && *room > 0));
         places.push(room.map(|(_, room)| {
             *room -= 1;
@@ -135,6 +141,17 @@ fn answers(event: &FlatEvent, guarding: &HashSet<Guard>) -> bool {
 /// Whether a call makes what the function gives back: a lock or a piece of state made anew is told by it.
 fn makes(event: &FlatEvent, given: bool) -> bool {
     given && matches!(event.what, What::Nothing) && matches!(event.act, Act::Call { .. }) && event.returns.is_empty()
+}
+
+/// Whether a call begins or goes on with something that is built step by step on what the caller gives: it may be a statement, of
+/// which each step says a part.
+fn steps(event: &FlatEvent, built: &HashSet<u32>) -> bool {
+    let Some((Value::Member(of, _), _)) = event.call() else { return false };
+    match (&**of, &event.what) {
+        (Value::Param(..) | Value::This(_) | Value::Captured(..), What::Presumed(_)) => true,
+        (Value::Flat(of), What::Nothing) => !event.inlined && built.contains(of),
+        _ => false,
+    }
 }
 
 /// The call a value is the result of, through calls that only pass it on.

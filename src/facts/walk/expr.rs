@@ -186,7 +186,7 @@ impl Walker<'_> {
     }
 
     /// What guards say: of each its condition, or the opposite of it.
-    fn said_by(&self, guards: &[Guard]) -> Vec<Value> {
+    pub(super) fn said_by(&self, guards: &[Guard]) -> Vec<Value> {
         let said = |guard: &Guard| {
             let value = self.out.conds.get(guard.cond as usize)?.value.clone();
             Some(if guard.holds { value } else { Value::Not(Arc::new(value)) })

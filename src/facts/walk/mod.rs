@@ -226,9 +226,33 @@ impl<'a> Walker<'a> {
                 self.env = then_env;
                 self.guards.extend(&tested.holds);
             }
-            (false, false) => self.join(then_env),
+            (false, false) => {
+                let then_env = self.told_flags(&tested.holds, then_env);
+                self.join(then_env);
+            }
         }
         false
+    }
+
+    /// What names stand for behind one way, where a flag that only one of two ways sets says which it was.
+    fn told_flags(&mut self, holds: &[Guard], mut then_env: Env) -> Env {
+        let is_flag = |value: &Value| match value {
+            Value::Bool(_) => true,
+            Value::Choose(parts) => parts[1..].iter().all(|part| matches!(part, Value::Bool(_) | Value::Choose(_))),
+            _ => false,
+        };
+        let test = Value::All(self.said_by(holds).into());
+        for (name, then) in then_env.iter_mut().filter(|(_, then)| !holds.is_empty() && is_flag(then)) {
+            let Some(otherwise) = self.env.get_mut(name).filter(|otherwise| *otherwise != then && is_flag(otherwise)) else {
+                continue;
+            };
+            let told = Value::Choose(Arc::new([test.clone(), then.clone(), otherwise.clone()])).bounded();
+            if matches!(told, Value::Choose(_)) {
+                *then = told.clone();
+                *otherwise = told;
+            }
+        }
+        then_env
     }
 
     fn repeat(&mut self, span: Span, test: Option<&Expr>, each: Option<&(Target, Expr)>, body: &[Step]) -> bool {

@@ -151,7 +151,7 @@ impl Writer<'_, '_> {
                 .collect();
             let within = joined(&around.within, &within);
             let hops = joined(&around.hops, &event.hops);
-            let changed = needs_binding(event, &act);
+            let changed = needs_binding(event, &act) && !means_the_overridden(self.tree, event);
             self.events.push(FlatEvent {
                 at: event.at,
                 hops: hops.clone(),
@@ -254,6 +254,17 @@ impl Writer<'_, '_> {
         function == self.root
             && self.tree.facts(function).is_some_and(|facts| facts.events.iter().any(|event| event.within.contains(&number)))
     }
+}
+
+/// Whether a method calls the one it overrides on its own object (`super().save()`): whatever the object is in a caller, that is
+/// never the method again.
+fn means_the_overridden(tree: &Tree, event: &FlatEvent) -> bool {
+    let (function, number) = event.origin;
+    let own = tree.facts(function).and_then(|facts| facts.events.get(number as usize));
+    let Some(Act::Call { callee, .. }) = own.map(|own| &own.act) else { return false };
+    let Value::Member(of, name) = callee else { return false };
+    let on_itself = **of == Value::This(function) && tree.function(function).is_some_and(|method| *method.name == **name);
+    on_itself && !matches!(tree.ty(callee, function.file), Ty::Function(_))
 }
 
 /// Whether the substitution may have made more of a call known.

@@ -1,0 +1,73 @@
+//! Which row a write names: the one that was read, or one that another statement gave.
+
+use super::rows::{RowRead, RowWrite};
+use super::view::View;
+use crate::facts::Value;
+use crate::program::{Column, ColumnKind, Statement};
+
+/// Whether the row that a write marks is none that a read found: another statement gave it, and that one's question about the
+/// column, if it has one, is the check. What only counts or adds up rows gives none of them.
+pub(super) fn of_another(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &str) -> bool {
+    let names = names(view, write);
+    let same_question = |value: &Value| {
+        let asked = |column: &Column| matches!(column.kind, ColumnKind::Equal | ColumnKind::Constant) && column.value == *value;
+        read.statement.wheres.iter().any(asked)
+    };
+    if read.statement.counts || read.statement.max {
+        let unknown = names.is_empty() || write.statement.entity.is_some();
+        return !unknown && !names.iter().any(|value| same_question(value) || reaches(view, value, read.index));
+    }
+    !names.is_empty()
+        && names.into_iter().all(|value| {
+            let given = givers(view, value);
+            let elsewhere = |at: &u32| {
+                let Some(statement) = rows_of(view, *at) else { return false };
+                let shares = || statement.wheres.iter().any(|own| own.kind == ColumnKind::Equal && same_question(&own.value));
+                let follows = || statement.wheres.iter().any(|own| reaches(view, &own.value, read.index));
+                let asks_itself = || statement.wheres.iter().any(|own| own.name == column && own.kind != ColumnKind::Equal);
+                asks_itself() || !shares() && !follows()
+            };
+            !given.is_empty() && !given.contains(&read.index) && !same_question(value) && given.iter().all(elsewhere)
+        })
+}
+
+/// Whether a write is plainly of another row than the one a read gave: by an identity from elsewhere that the read did not ask for.
+pub(super) fn names_another_row(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
+    let identity = |column: &&Column| {
+        column.kind == ColumnKind::Equal && column.value != Value::Unknown && view.world.schema.is_implied(&column.name)
+    };
+    let asked = |value: &Value| read.statement.wheres.iter().any(|asked| asked.value == *value);
+    let mut named = write.statement.wheres.iter().filter(identity).peekable();
+    write.statement.entity.is_none()
+        && named.peek().is_some()
+        && named.all(|column| !asked(&column.value) && !reaches(view, &column.value, read.index))
+}
+
+/// The values by which a write names its row: the entity, its identity, or else all that it asks for.
+fn names<'w>(view: &View<'_>, write: &'w RowWrite<'_>) -> Vec<&'w Value> {
+    if let Some(entity) = &write.statement.entity {
+        return vec![entity];
+    }
+    let equal = |column: &&Column| column.kind == ColumnKind::Equal;
+    let identity = |column: &&Column| view.world.schema.is_implied(&column.name);
+    let wheres = &write.statement.wheres;
+    let found: Vec<&Value> = wheres.iter().filter(equal).filter(identity).map(|column| &column.value).collect();
+    match found.is_empty() {
+        true => wheres.iter().filter(equal).map(|column| &column.value).collect(),
+        false => found,
+    }
+}
+
+/// The statements whose rows a value is made of.
+fn givers(view: &View<'_>, value: &Value) -> Vec<u32> {
+    view.flat.depends(value).into_iter().filter(|at| rows_of(view, *at).is_some()).collect()
+}
+
+fn rows_of<'v>(view: &View<'v>, at: u32) -> Option<&'v Statement> {
+    let event = view.event(at);
+    event.statement().or_else(|| event.presumed_rows())
+}
+
+fn reaches(view: &View<'_>, value: &Value, read: u32) -> bool {
+    view.flat.depends(value).contains(&read)
+}
