@@ -8,17 +8,32 @@ use super::flat::{Look, Presumed};
 use super::meaning::Args;
 use super::statement::{Op, Statement, table_key};
 use crate::facts::Value;
-use crate::rules::{Guess, Verbs};
+use crate::rules::{Guess, Order, Verbs};
 
 /// What the call `owner.name(args)` is presumed to be.
 pub(super) fn presumed(look: &Look<'_>, name: &str, owner: Option<&str>, args: &Args, awaited: bool) -> Option<Presumed> {
     let verbs = &look.tree.book.verbs;
+    let order = ordered(look, verbs, args);
+    if order == Some(Order::Tells) {
+        return None;
+    }
     let (reads, strong) = match verbs.guess(name, owner, awaited)? {
         Guess::Effect { strong } => (false, strong),
         Guess::Read => (true, false),
     };
+    if order == Some(Order::Asks) {
+        return Some(Presumed { name: name.into(), owner: owner.map(Into::into), reads: true, strong: false, rows: None });
+    }
     let rows = statement(look, verbs, name, owner.unwrap_or_default(), args, reads).map(Arc::new);
     Some(Presumed { name: name.into(), owner: owner.map(Into::into), reads, strong, rows })
+}
+
+/// What the one object says that a call is handed, where its class is that of an order.
+fn ordered(look: &Look<'_>, verbs: &Verbs, args: &Args) -> Option<Order> {
+    let [(None, only)] = args else { return None };
+    let Value::Flat(index) = only else { return None };
+    let (callee, _) = look.events.get(*index as usize)?.call()?;
+    verbs.order(&look.tree.name_of(callee)?)
 }
 
 /// The rows such a call reads or changes. A change must show what it sets.

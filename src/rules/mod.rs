@@ -31,4 +31,4 @@ pub use ruleset::{RULES, RuleFile, RuleSet};
 pub use selector::{Pick, Selector};
 pub use settings::{SettingRow, SettingRules};
 pub use tables::TableWords;
-pub use verbs::{Guess, Verbs, words};
+pub use verbs::{Guess, Order, Verbs, words};

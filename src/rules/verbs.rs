@@ -28,6 +28,10 @@ pub struct Verbs {
     clocks: HashSet<String>,
     stamps: HashSet<String>,
     tellers: HashSet<String>,
+    carriers: HashSet<String>,
+    orders: HashSet<String>,
+    asks: HashSet<String>,
+    standing: Vec<String>,
     remote: HashSet<String>,
     remote_owners: HashSet<String>,
     vague: HashSet<String>,
@@ -50,6 +54,17 @@ pub enum Guess {
     Read,
 }
 
+/// What an order is about, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// It asks for something.
+    Asks,
+    /// It tells what happens: a measure, a log.
+    Tells,
+    /// It does something.
+    Does,
+}
+
 impl Verbs {
     /// What a call named `name` on a receiver named `owner` is presumed to do; `waited` is whether its end is waited for.
     pub fn guess(&self, name: &str, owner: Option<&str>, waited: bool) -> Option<Guess> {
@@ -59,6 +74,9 @@ impl Verbs {
             return None;
         }
         let owner_words = owner.map(self::words).unwrap_or_default();
+        if owner_words.last().is_some_and(|word| self.pure.contains(&format!("{word}.{whole}"))) {
+            return None;
+        }
         let inside = owner_words.last().is_some_and(|word| self.inside.contains(word));
         if inside {
             return None;
@@ -140,9 +158,35 @@ impl Verbs {
         self.stamps.contains(column)
     }
 
-    /// Whether a receiver of this name only tells what happens: a logger, metrics. What it does is no work of its callers.
+    /// Whether a receiver of this name only tells what happens: a logger, metrics, what carries them. What it does is no work of its
+    /// callers.
     pub fn only_tells(&self, owner: &str) -> bool {
-        words(owner).last().is_some_and(|word| self.tellers.contains(word))
+        let mut words = words(owner);
+        if words.len() > 1 && words.last().is_some_and(|word| self.carriers.contains(word)) {
+            words.pop();
+        }
+        let last = words.len().saturating_sub(2);
+        words.last().is_some_and(|word| self.tellers.contains(word)) || self.tellers.contains(&words[last..].concat())
+    }
+
+    /// What an object of a class named like this orders of whom it is handed to (`PutItemCommand`), in words; none where the name says
+    /// no order.
+    pub fn order(&self, class: &str) -> Option<Order> {
+        let mut words = words(class);
+        if words.len() < 2 || !words.pop().is_some_and(|last| self.orders.contains(&last)) {
+            return None;
+        }
+        Some(match words.first() {
+            Some(verb) if self.asks.contains(verb) => Order::Asks,
+            _ if words.iter().any(|word| self.tellers.contains(word)) => Order::Tells,
+            _ => Order::Does,
+        })
+    }
+
+    /// Whether a call's name says that it leaves what is there already, so that twice does no more than once.
+    pub fn leaves_standing(&self, name: &str) -> bool {
+        let name = words(name).concat();
+        self.standing.iter().any(|words| name.ends_with(words.as_str()))
     }
 
     /// The table a call speaks of: the words behind its verb, else its receiver's name without the word that says it keeps rows.
@@ -223,5 +267,19 @@ mod tests {
         assert_eq!(verbs.guess("update", Some("hash"), false), None);
         assert_eq!(verbs.guess("send", Some("res"), true), None);
         assert_eq!(verbs.guess("sendWelcomeMail", None, false), Some(Guess::Effect { strong: true }));
+        assert_eq!(verbs.guess("postMessage", Some("idleWorkers"), false), None);
+        assert_eq!(verbs.guess("postMessage", Some("chat"), false), Some(Guess::Effect { strong: true }));
+    }
+
+    #[test]
+    fn orders_and_tellers_are_known_by_their_words() {
+        let verbs: Verbs = toml::from_str(include_str!("../../rules/common/verbs.toml")).unwrap();
+        assert_eq!(verbs.order("GetParcelCommand"), Some(Order::Asks));
+        assert_eq!(verbs.order("PutMetricDataCommand"), Some(Order::Tells));
+        assert_eq!(verbs.order("CreateScheduleCommand"), Some(Order::Does));
+        assert_eq!(verbs.order("Command"), None);
+        assert!(verbs.only_tells("cloudWatchClient") && verbs.only_tells("traceExporter") && verbs.only_tells("this.metrics"));
+        assert!(!verbs.only_tells("catalog") && !verbs.only_tells("client") && !verbs.only_tells("mailClient"));
+        assert!(verbs.leaves_standing("createIfNotExists") && !verbs.leaves_standing("create"));
     }
 }
