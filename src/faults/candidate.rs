@@ -6,7 +6,8 @@ use super::Confidence;
 use super::Role;
 use super::subject::{Kind, Subject};
 use super::view::View;
-use crate::program::{FlatEvent, Place, Spot};
+use crate::facts::FnRef;
+use crate::program::{FlatEvent, Holder, Place, Spot};
 use crate::rules::Severity;
 
 /// Where alone a candidate is a fault: what of the rest of the tree it depends on.
@@ -24,6 +25,8 @@ pub enum Only {
     OffRequest,
     /// Not in a job's body: there another rule says it.
     OutsideJobs,
+    /// Where what a function keeps and gives out is kept for longer than one run.
+    Kept(FnRef),
     /// On a table whose rows carry a version.
     Versioned(String),
     /// Where another function puts into this state what it made up.
@@ -151,6 +154,14 @@ impl Candidate {
     /// Whether both say the same of one decision about one piece of work, to which two places lead.
     pub fn of_one_decision(&self, other: &Candidate) -> bool {
         self.decided.is_some() && self.decided == other.decided && self.work == other.work && self.message == other.message
+    }
+
+    /// Says what state it speaks of: what a function keeps for those it gives functions to lasts as long as they keep these.
+    pub fn of_state(mut self, place: &Place) -> Candidate {
+        if let Holder::Closure(function, _) = &place.holder {
+            self.only = self.only.or(Some(Only::Kept(*function)));
+        }
+        self
     }
 
     /// Says what is at fault.

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::candidate::{Candidate, Only};
 use super::comments::{accepted, admitted};
 use super::copies::weighed;
+use super::factory::used_up;
 use super::inventory::Item;
 use super::provider::shared_beside;
 use super::reason::Why;
@@ -75,7 +76,7 @@ pub fn detect(
     one_time::confirm(&made_up, &mut found);
     let found = sift(found, &mut sightings, |function, candidate| match reach.serves(function) {
         false => Some(Why::NotServed),
-        true => unmet(candidate.only.as_ref()?, &reach, function),
+        true => unmet(candidate.only.as_ref()?, world, &reach, function),
     });
     let found = sift(found, &mut sightings, |_, candidate| {
         cleared.contains(&(candidate.cause, candidate.work)).then_some(Why::EitherWay)
@@ -304,7 +305,7 @@ fn finding(
 }
 
 /// Why what a candidate depends on is not so in a function.
-fn unmet(only: &Only, reach: &Reach, function: FnRef) -> Option<Why> {
+fn unmet(only: &Only, world: &World<'_>, reach: &Reach, function: FnRef) -> Option<Why> {
     let led_by = |kinds: &[&str]| reach.way_in(function).is_some_and(|(entry, _)| kinds.contains(&entry.kind.as_str()));
     let entered = reach.entry(function);
     let (met, why) = match only {
@@ -314,6 +315,7 @@ fn unmet(only: &Only, reach: &Reach, function: FnRef) -> Option<Why> {
         Only::WhereUncalled => (entered.is_none() && reach.callers(function).next().is_none(), Why::CallersDecide),
         Only::OffRequest => (entered.is_some() && !led_by(&["http", "rpc"]), Why::Transaction),
         Only::OutsideJobs => (entered.is_none_or(|entry| entry.kind != "job"), Why::SaidElsewhere),
+        Only::Kept(factory) => (!used_up(world, reach, *factory), Why::MemoryOnly),
         // Asked of the whole tree, before.
         Only::Versioned(_) | Only::MadeUpElsewhere(_) => (true, Why::SaidElsewhere),
     };

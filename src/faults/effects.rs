@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::once::unbacked;
-use super::own_row::{own_row, own_share};
+use super::own_row::{own_buffer, own_row, own_share};
 use super::reason::{Reason, Why};
 use super::view::View;
 use crate::facts::{Act, FnRef, Guard, Value};
@@ -80,6 +80,7 @@ pub fn harmless(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason
         .or_else(|| idempotent(view, event))
         .or_else(|| own_row(view, event))
         .or_else(|| own_share(view, event))
+        .or_else(|| own_buffer(view, event))
 }
 
 /// Why an effect that each copy comes to may be done by each. A sum is wrong if it is added to twice, however it is added.
@@ -102,14 +103,20 @@ pub fn idempotent(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
             _ => false,
         },
         What::Kv(kv) => kv.op == CommandKind::Delete || kv.op == CommandKind::Set && kv.ttl.is_some(),
-        What::Presumed(presumed) => view.world.tree.book.verbs.takes_away(&presumed.name),
+        What::Presumed(presumed) => leaves_the_same(view, &presumed.name),
         What::Meant(meant) => {
             let named = event.call().and_then(|(callee, _)| view.world.tree.name_of(callee));
-            keyed_by_the_work(view, meant) || named.is_some_and(|name| view.world.tree.book.verbs.takes_away(&name))
+            keyed_by_the_work(view, meant) || named.is_some_and(|name| leaves_the_same(view, &name))
         }
         What::Nothing => false,
     };
     so.then(|| Reason::of(view, Why::Idempotent, event))
+}
+
+/// Whether a call's name says that the last of several leaves what the first left: it takes away, or leaves what is there.
+fn leaves_the_same(view: &View<'_>, name: &str) -> bool {
+    let verbs = &view.world.tree.book.verbs;
+    verbs.takes_away(name) || verbs.leaves_standing(name)
 }
 
 /// What decides about an effect that all copies see: the write itself, a claim that guards it, or a shared lock.

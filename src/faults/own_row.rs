@@ -1,13 +1,14 @@
-//! Rows and keys of this copy alone: what is kept under its host's name or its process's number no other copy writes, and what is
-//! dealt out by number each copy does for its own share.
+//! Rows and keys of this copy alone: what is kept under its host's name or its process's number no other copy writes, what is
+//! dealt out by number each copy does for its own share, and what one process gathered only that process sends.
 
 use super::effects::reads;
 use super::reason::{Reason, Why};
+use super::tests_of_state::{StateChange, changes, is_state};
 use super::view::View;
 use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, Look, Op, Statement, What, tells_copy};
-use crate::rules::Meaning;
-use crate::syntax::BinaryOp;
+use crate::program::{FlatEvent, Look, Op, Place, Statement, What, tells_copy};
+use crate::rules::{Meaning, TypeKind};
+use crate::syntax::{BinaryOp, CallForm};
 
 /// Why no other copy does the same: the row or key is this copy's own, as a heartbeat's is.
 pub(super) fn own_row(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
@@ -106,4 +107,65 @@ fn is_setting(view: &View<'_>, value: &Value) -> bool {
     });
     let many = value.any(&|part| matches!(part, Value::Element(_) | Value::Unknown | Value::Text(_)));
     named && !many && !view.flat.depends(value).iter().any(|at| reads(view.event(*at)))
+}
+
+/// Why no other copy does the same: what is written or sent is what this process gathered, and the same function empties it.
+pub(super) fn own_buffer(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
+    let emptied: Vec<Place> = changes(view)
+        .iter()
+        .filter(|change| empties(view, change) && view.lasts(&change.place) && is_state(view, &change.place))
+        .map(|change| change.place.clone())
+        .collect();
+    if emptied.is_empty() {
+        return None;
+    }
+    let gathered = |value: &Value| emptied.iter().any(|place| holds(view, value, place));
+    let statement = event.statement();
+    let columns =
+        statement.iter().flat_map(|statement| statement.sets.iter().map(|column| &column.value).chain(&statement.entity));
+    // The steps of a builder before a call are what it is called on.
+    let on = event.call().and_then(|(callee, _)| match callee {
+        Value::Member(of, _) => Some(&**of).filter(|of| matches!(of, Value::Flat(_))),
+        _ => None,
+    });
+    let args = event.call().into_iter().flat_map(|(_, args)| args.iter().map(|(_, value)| value));
+    let kept = event.kv().into_iter().map(|kv| &kv.value);
+    columns.chain(args).chain(kept).chain(on).any(gathered).then(|| Reason::of(view, Why::OwnBuffer, event))
+}
+
+/// Whether a change leaves nothing of what was gathered: all of a container is taken out, or a new one or nought is put in its place.
+fn empties(view: &View<'_>, change: &StateChange) -> bool {
+    let event = view.event(change.event);
+    if let What::Meant(meant) = &event.what {
+        return change.removes && meant.part("key").is_none();
+    }
+    let new = |value: &Value| match value {
+        Value::Object(_, entries) => entries.is_empty(),
+        Value::List(items) => items.is_empty(),
+        Value::Text(text) => text.is_empty(),
+        Value::Number(number) => *number == 0.0,
+        Value::Flat(index) => {
+            let made = view.event(*index);
+            let container = || view.made(&change.place).kind == TypeKind::State;
+            matches!(made.act, Act::Call { form: CallForm::New, .. })
+                && container()
+                && made.call().is_some_and(|(_, args)| args.is_empty())
+        }
+        _ => false,
+    };
+    matches!(&event.act, Act::Write { place: Value::Module(..) | Value::Member(..) | Value::Captured(..), op: None, if_null: false, value } if new(value))
+}
+
+/// Whether a value is made of what a place keeps: of all of it, or of entries.
+fn holds(view: &View<'_>, value: &Value, place: &Place) -> bool {
+    let speaks = |value: &Value| {
+        value.any(&|part| {
+            matches!(part, Value::Module(..) | Value::Member(..) | Value::Captured(..) | Value::Element(_) | Value::Index(..))
+                && view.place(part).is_some_and(|own| own.same(place))
+        })
+    };
+    speaks(value)
+        || view.flat.made_of(value).into_iter().any(|index| {
+            view.event(index).call().is_some_and(|(callee, args)| speaks(callee) || args.iter().any(|(_, arg)| speaks(arg)))
+        })
 }

@@ -2,15 +2,18 @@
 //! a key or a write.
 
 use super::candidate::Candidate;
-use super::effects::effect;
+use super::effects::{Sureness, effect, fresh};
+use super::factory::stands_in;
+use super::no_count::{is_scratch, is_text};
+use super::own_row::own_buffer;
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::{StateChange, changes, is_state, tests_in};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Event, Value};
-use crate::program::{FlatEvent, Holder, Op, Place, Spot, Ty, What, place_of};
-use crate::rules::{Meaning, Scope, words};
+use crate::program::{FlatEvent, Holder, Look, Op, Place, Spot, Ty, What, place_of, tells_copy};
+use crate::rules::{Meaning, Scope, Severity, words};
 use crate::syntax::{BinaryOp, ExitKind};
 
 /// Words that make a limit one of how often.
@@ -56,10 +59,13 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         .collect();
     let mut seen = vec![];
     for change in changes.iter().filter(|change| !change.removes) {
-        if seen.contains(&change.place) {
+        if seen.iter().any(|place: &Place| place.same(&change.place)) {
             continue;
         }
         let subject = Subject::of(Kind::Counter, view.event(change.event)).kept_in(view, &change.place);
+        if is_text(view, change) || is_scratch(view.world.tree, change, view.event(change.event).origin.0) {
+            continue;
+        }
         if bounds_what_is_open(view, change) || bounds_what_runs(view, change) {
             found.sound(subject, vec![Reason::new(Why::Bounds)]);
         } else if let Some(at) = limits(view, change, &changes) {
@@ -224,7 +230,11 @@ fn limits(view: &View<'_>, change: &StateChange, changes: &[StateChange]) -> Opt
         return None;
     }
     for (index, cond) in view.flat.conds.iter().enumerate() {
-        if compares(&cond.value) && speaks_of(view, &cond.value, change, cond.at) && refuses(view, index as u32) {
+        if compares(&cond.value)
+            && !asks_for_none(view, &cond.value, change, changes)
+            && speaks_of(view, &cond.value, change, cond.at)
+            && refuses(view, index as u32)
+        {
             return Some(cond.at);
         }
     }
@@ -233,6 +243,25 @@ fn limits(view: &View<'_>, change: &StateChange, changes: &[StateChange]) -> Opt
         (counted && compares(value) && speaks_of(view, value, change, view.event(change.event).at))
             .then(|| view.event(change.event).at)
     })
+}
+
+/// Whether a comparison with nought asks whether there is anything, of a count that only goes up.
+fn asks_for_none(view: &View<'_>, value: &Value, change: &StateChange, changes: &[StateChange]) -> bool {
+    let goes_down = |event: &FlatEvent| match &event.act {
+        Act::Write { op: Some(BinaryOp::Sub), .. } => true,
+        Act::Write { value, .. } => value.any(&|part| matches!(part, Value::Op(BinaryOp::Sub, _))),
+        _ => true,
+    };
+    let mut own = changes.iter().filter(|other| other.counts && other.place.same(&change.place)).peekable();
+    let up = own.peek().is_some() && own.all(|other| !goes_down(view.event(other.event)));
+    let nought = |part: &Value| match part {
+        Value::Op(BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual, pair) => {
+            pair.contains(&Value::Number(0.0))
+        }
+        _ => false,
+    };
+    let more = |part: &Value| compares(part) && matches!(part, Value::Op(..)) && !nought(part);
+    up && value.any(&nought) && !value.any(&more)
 }
 
 /// Whether a value is the time, or worked out from it.
@@ -354,12 +383,11 @@ fn says_no(view: &View<'_>, value: &Value) -> bool {
 /// An insert or effect whose values hold the counted number.
 fn numbered(view: &View<'_>, change: &StateChange) -> Option<u32> {
     view.events()
-        .filter(|(_, event)| effect(view, event).is_some())
+        .filter(|(_, event)| {
+            effect(view, event).is_some_and(|sureness| sureness != Sureness::Opaque) && own_buffer(view, event).is_none()
+        })
         .find(|(index, event)| {
-            let speaks = |value: &Value| {
-                tests_in(view, value, event.at).iter().any(|test| test.place.same(&change.place))
-                    || view.flat.depends(value).contains(&change.event)
-            };
+            let speaks = |value: &Value| gives_the_number(view, value, change, event.at);
             *index != change.event
                 && match &event.what {
                     What::Statement(statement) => {
@@ -371,6 +399,25 @@ fn numbered(view: &View<'_>, change: &StateChange) -> Option<u32> {
                 }
         })
         .map(|(index, _)| index)
+}
+
+/// Whether what is written holds the number, and nothing beside it that tells this process's from another's: the time, a random name.
+fn gives_the_number(view: &View<'_>, value: &Value, change: &StateChange, at: Spot) -> bool {
+    let look = Look { tree: view.world.tree, events: &view.flat.events };
+    let speaks = |value: &Value| {
+        tests_in(view, value, at).iter().any(|test| test.place.same(&change.place))
+            || view.flat.depends(value).contains(&change.event)
+    };
+    let part = |value: &Value| match value {
+        Value::Object(_, entries) => entries.iter().any(|(_, entry)| gives_the_number(view, entry, change, at)),
+        Value::List(items) => items.iter().any(|item| gives_the_number(view, item, change, at)),
+        _ => true,
+    };
+    let told_apart = || {
+        matches!(value, Value::Template(_) | Value::Op(..) | Value::Mix(_) | Value::Flat(_))
+            && (is_time(view, value) || fresh(view, value) || tells_copy(&look, view.world.instances, value))
+    };
+    speaks(value) && part(value) && !told_apart()
 }
 
 /// Names around a change, its state's included.
@@ -424,7 +471,13 @@ fn limit(view: &View<'_>, change: &StateChange, at: Spot) -> Candidate {
     candidate.work = candidate.cause;
     candidate.hop(Role::State, event, "counted up here");
     candidate.add(Role::Check, at, "compared with the limit here".to_owned());
-    candidate.at_most(if often { Confidence::High } else { Confidence::Medium })
+    if let Holder::Closure(factory, _) = &change.place.holder
+        && stands_in(view, *factory)
+    {
+        candidate.severity = Some(Severity::Advice);
+        candidate.message = format!("where no shared store is set up, {}", candidate.message);
+    }
+    candidate.of_state(&change.place).at_most(if often { Confidence::High } else { Confidence::Medium })
 }
 
 fn number(view: &View<'_>, change: &StateChange, work: u32) -> Candidate {
@@ -443,5 +496,5 @@ fn number(view: &View<'_>, change: &StateChange, work: u32) -> Candidate {
     }
     candidate.hop(Role::State, event, "counted up here");
     candidate.hop(Role::Effect, used, what);
-    candidate.at_most(Confidence::Medium)
+    candidate.of_state(&change.place).at_most(Confidence::Medium)
 }

@@ -13,7 +13,7 @@ use super::tests_of_state::{StateChange, StateTest, base, changes, is_state, tes
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Guard, Value};
-use crate::program::{FlatEvent, Lifetime, Op, Place, What};
+use crate::program::{ClassRef, FlatEvent, Holder, Lifetime, Op, Place, What};
 use crate::rules::{Meaning, Scope, TypeKind};
 
 const SINGLE_FLIGHT: &str = "process-single-flight";
@@ -176,8 +176,42 @@ fn sound(
     if test.absent == Some(false) {
         return Some(Reason::new(Why::LooksUp));
     }
+    if writes_over(view, event) {
+        return Some(Reason::of(view, Why::Idempotent, event));
+    }
+    if is_worked_with(view, &test.place) {
+        return Some(Reason::new(Why::Memo));
+    }
     let memo = remembers(view, changes, test, index, event) && !refreshes_credential(view, event);
     memo.then(|| Reason::new(Why::Memo))
+}
+
+/// Whether a command puts into its place what does not depend on what is there: the second time leaves what the first left.
+fn writes_over(view: &View<'_>, event: &FlatEvent) -> bool {
+    event.kv().is_some_and(|kv| {
+        let read = |value: &Value| view.flat.depends(value).iter().any(|at| reads(view.event(*at)));
+        kv.over
+            && !kv.only_new
+            && !read(&kv.value)
+            && event.call().is_none_or(|(_, args)| !args.iter().any(|(_, value)| read(value)))
+    })
+}
+
+/// Whether a cell keeps an object whose methods are waited for: a client or a connection, made when it is first needed. That there
+/// is none yet is no mark of work that was done.
+fn is_worked_with(view: &View<'_>, place: &Place) -> bool {
+    let (Holder::Field(ClassRef { file, .. }, _) | Holder::Variable(file, _)) = &place.holder else { return false };
+    let Some(facts) = view.world.tree.files.get(*file as usize).filter(|_| view.made(place).kind == TypeKind::Plain) else {
+        return false;
+    };
+    facts.functions.iter().flat_map(|function| &function.events).any(|event| match &event.act {
+        Act::Call { callee: Value::Member(of, method), awaited: true, .. } => {
+            // Waiting for a promise that is kept is no use of an object.
+            let waits = matches!(&**method, "then" | "catch" | "finally");
+            !waits && view.place(of).is_some_and(|own| own == *place)
+        }
+        _ => false,
+    })
 }
 
 /// Whether what a test asks keeps what was read or worked out once: a memo, whose answer decides like what it keeps.
@@ -381,5 +415,5 @@ fn candidate(view: &View<'_>, test: &StateTest, change: &StateChange, event: &Fl
         Sureness::Presumed => Confidence::Medium,
         Sureness::Known => Confidence::High,
     };
-    candidate.at_most(confidence)
+    candidate.of_state(&test.place).at_most(confidence)
 }

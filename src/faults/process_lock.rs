@@ -10,7 +10,7 @@ use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::Value;
 use crate::program::{FlatEvent, Holder, Lifetime};
-use crate::rules::Scope;
+use crate::rules::{Meaning, Scope};
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     for region in view.regions.iter().filter(|region| region.scope == Scope::Process) {
@@ -25,7 +25,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
             .filter_map(|(index, event)| Some((index, event, effect(view, event)?)))
             .collect();
         let subject = Subject::lock(view, Kind::Lock, region).around(view, held.iter().map(|(_, event, _)| *event));
-        if !region.excludes() {
+        if !region.excludes() || per_call && takes_turns(view, region) {
             found.sound(subject, vec![Reason::new(Why::Bounds)]);
             continue;
         }
@@ -52,6 +52,16 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
             None => found.sound(subject, reasons),
         }
     }
+}
+
+/// Whether a lock of one call is taken for each of several tasks of that call, which then take turns.
+fn takes_turns(view: &View<'_>, region: &Region) -> bool {
+    let Some(Holder::Local(made)) = region.place.as_ref().map(|place| &place.holder) else { return false };
+    let (made, taken) = (view.event(*made), view.event(region.acquire));
+    let each = |within: &u32| view.event(*within).meant(Meaning::Calls).is_some_and(|meant| meant.part("each").is_some());
+    taken.in_loop.is_some() && taken.in_loop != made.in_loop
+        || taken.detached && !made.detached
+        || taken.within.iter().any(|within| each(within) && !made.within.contains(within))
 }
 
 /// Whether an effect is done with what the lock holds: a connection, a sender, a buffer that one task at a time may use. The
@@ -159,5 +169,8 @@ fn candidate(view: &View<'_>, region: &Region, index: u32, event: &FlatEvent, su
         Lifetime::Process { sure: false } if !region.sure => Confidence::Medium,
         _ => Confidence::High,
     };
+    if let Some(place) = &region.place {
+        candidate = candidate.of_state(place);
+    }
     candidate.at_most(confidence).at_most(lasting).at_most(if region.sure { Confidence::High } else { Confidence::Medium })
 }

@@ -43,6 +43,8 @@ pub enum Why {
     OwnRow,
     /// What is dealt out by number falls to this copy alone.
     OwnShare,
+    /// It is what this process gathered, and is emptied with it.
+    OwnBuffer,
     /// The store is shared by all copies.
     SharedStore,
     /// It stands in for a shared one that is down.
@@ -114,6 +116,7 @@ impl Why {
             Why::Idempotent => "idempotent",
             Why::OwnRow => "own-row",
             Why::OwnShare => "own-share",
+            Why::OwnBuffer => "own-buffer",
             Why::SharedStore => "shared-store",
             Why::Fallback => "fallback",
             Why::LibraryClaims => "library-claims",
@@ -159,6 +162,7 @@ impl Why {
             Why::Idempotent => "twice does no more than once",
             Why::OwnRow => "the row or key is this copy's own",
             Why::OwnShare => "it is of this copy's share, dealt out by number",
+            Why::OwnBuffer => "it hands on what this process gathered, and empties it",
             Why::SharedStore => "it counts in a store that all copies share",
             Why::Fallback => "it stands in while the shared store is down",
             Why::LibraryClaims => "the library claims each run for one copy",

@@ -145,7 +145,8 @@ fn number_of_maker(tree: &Tree, maker: &Value, selector: &Selector, depth: u32) 
     match maker {
         Value::Result(function, event) => match &tree.facts(*function)?.events.get(*event as usize)?.act {
             Act::Call { args, .. } => match selector.options.iter().find_map(|pick| picked(tree, pick, args)) {
-                None => args.is_empty().then_some(1.0),
+                // Another call without arguments, such as one that reads a setting, says nothing.
+                None => (args.is_empty() && makes_a_lock(tree, maker, function.file)).then_some(1.0),
                 Some(Value::Number(number)) => Some(number),
                 Some(other) => number_of_maker(tree, &other, selector, depth + 1),
             },
@@ -158,6 +159,11 @@ fn number_of_maker(tree: &Tree, maker: &Value, selector: &Selector, depth: u32) 
         Value::Any(options) => options.iter().find_map(|option| number_of_maker(tree, option, selector, depth + 1)),
         _ => None,
     }
+}
+
+/// Whether a call makes a lock itself.
+fn makes_a_lock(tree: &Tree, maker: &Value, file: u32) -> bool {
+    matches!(tree.ty(maker, file), Ty::Lib { path, .. } if tree.packs(file).kind(&path) == TypeKind::Lock)
 }
 
 /// What one way to look finds among a maker's arguments. A constant is no number, and so no limit.

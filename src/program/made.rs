@@ -1,6 +1,7 @@
 //! What a piece of state is made of: its type, what packs know of that type, and where it is declared.
 
 use super::flat::Flat;
+use super::place::is_shape;
 use super::tree::Carried;
 use super::{ClassRef, Holder, Place, Tree, Ty};
 use crate::facts::{Act, FnRef, Value};
@@ -74,6 +75,7 @@ fn made_of_ty(tree: &Tree, ty: &Ty, file: u32, at: Option<(u32, Span)>) -> Made 
         }
         Ty::Lib { path, .. } => row_says(tree.packs(file).type_row(path)),
         Ty::Literal(_) => (TypeKind::State, Scope::Process, false),
+        Ty::Instance(class) if is_shape(tree, *class) => (TypeKind::State, Scope::Process, false),
         _ => (TypeKind::Plain, Scope::Process, false),
     };
     Made { kind, scope, evicts, at }

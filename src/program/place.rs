@@ -119,6 +119,8 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
             let file = owner_file(base);
             let ty = unwrapped(tree, tree.ty(&plain(look.events, base), file), file);
             match ty {
+                // What is only said to look so is kept where the object is.
+                Ty::Instance(class) if is_shape(tree, class) => {}
                 Ty::Instance(class) | Ty::Class(class) => {
                     let owner = declaring(tree, class, name);
                     return Some(Place::of(Holder::Field(owner, name.clone())));
@@ -207,6 +209,11 @@ fn carried(look: &Look<'_>, on: &Ty, key: &Value, file: u32, depth: u32) -> Opti
     };
     let name = look.tree.name_of(key).map(Arc::from).or_else(|| key.text().map(Arc::from)).unwrap_or_default();
     alias.or(Some(Place::of(Holder::Carried(found.function, found.event, name))))
+}
+
+/// Whether a type only says what objects look like.
+pub(super) fn is_shape(tree: &Tree, class: ClassRef) -> bool {
+    tree.class(class).is_some_and(|known| known.is_shape)
 }
 
 /// Whether a place is a container that a module or an object keeps.
@@ -325,11 +332,18 @@ fn written_on_class(tree: &Tree, class: ClassRef, name: &Arc<str>) -> bool {
     )
 }
 
-/// Whether a field is a container or a lock.
+/// Whether a field is a container or a lock, or an object that has one.
 fn holds(tree: &Tree, class: ClassRef, name: &Arc<str>) -> bool {
+    holds_at(tree, class, name, 0)
+}
+
+fn holds_at(tree: &Tree, class: ClassRef, name: &Arc<str>, depth: u32) -> bool {
     match unwrapped(tree, tree.member(&Ty::Instance(class), name, class.file), class.file) {
         Ty::Lib { path, .. } => matches!(tree.packs(class.file).kind(&path), TypeKind::State | TypeKind::Lock),
         Ty::Literal(_) => true,
+        Ty::Instance(shape) if depth < 3 && is_shape(tree, shape) => tree
+            .class(shape)
+            .is_some_and(|known| known.fields.iter().any(|field| holds_at(tree, shape, &field.name.as_str().into(), depth + 1))),
         _ => false,
     }
 }

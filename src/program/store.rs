@@ -20,6 +20,8 @@ pub struct Kv {
     pub value: Value,
     /// Only where the key is absent.
     pub only_new: bool,
+    /// It writes over what is there, so that the same again changes nothing.
+    pub over: bool,
     /// Time to live, in milliseconds where it is a constant.
     pub ttl: Option<Value>,
     /// Whether `ttl` counts seconds.
@@ -87,6 +89,7 @@ pub fn command(look: &Look<'_>, meant: &Meant, args: Vec<Value>, idioms: &Idioms
             key: part("key").or_else(|| args.get(2).cloned()).unwrap_or_default(),
             value: part("value").or_else(|| args.get(3).cloned()).unwrap_or_default(),
             only_new: script == Some(ScriptKind::Acquire),
+            over: false,
             ttl: (script == Some(ScriptKind::Acquire) && ends).then_some(Value::Unknown),
             seconds: false,
             sure: meant.sure,
@@ -99,6 +102,7 @@ pub fn command(look: &Look<'_>, meant: &Meant, args: Vec<Value>, idioms: &Idioms
         key: part("key").or_else(|| args.first().cloned()).unwrap_or_default(),
         value: part("value").or_else(|| args.get(known.value.unwrap_or(1)).cloned()).unwrap_or_default(),
         only_new: known.only_new || meant.flag("only_new") || flag("NX").is_some(),
+        over: known.is == CommandKind::Set || known.over,
         ttl: ttl.filter(|value| !matches!(value, Value::Null | Value::Number(0.0))),
         seconds,
         sure: meant.sure,
@@ -117,6 +121,7 @@ pub fn defined(look: &Look<'_>, name: &str, args: &[Value], idioms: &Idioms) -> 
         key: args.first().cloned().unwrap_or_default(),
         value: args.get(1).cloned().unwrap_or_default(),
         only_new: script == Some(ScriptKind::Acquire),
+        over: false,
         ttl: (script == Some(ScriptKind::Acquire) && ends).then_some(Value::Unknown),
         seconds: false,
         sure: true,

@@ -55,6 +55,9 @@ pub struct Command {
     pub only_new: bool,
     /// Position of the time to live.
     pub ttl: Option<usize>,
+    /// Puts a member or field in its place, so that the same again changes nothing.
+    #[serde(default)]
+    pub over: bool,
     /// Position of the value; 1 when not said.
     pub value: Option<usize>,
 }

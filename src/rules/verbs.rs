@@ -74,7 +74,7 @@ impl Verbs {
             return None;
         }
         let owner_words = owner.map(self::words).unwrap_or_default();
-        if owner_words.last().is_some_and(|word| self.pure.contains(&format!("{word}.{whole}"))) {
+        if owner_words.last().is_some_and(|word| self.pure.contains(&format!("{word}.{}", words.concat()))) {
             return None;
         }
         let inside = owner_words.last().is_some_and(|word| self.inside.contains(word));

@@ -164,6 +164,8 @@ pub struct Class {
     pub methods: Vec<FnId>,
     /// The function it is written in (`FnId(0)` at module level).
     pub parent: FnId,
+    /// It only says what objects look like (an interface, an object type): none is made of it.
+    pub is_shape: bool,
     /// All of it.
     pub span: Span,
 }
@@ -214,8 +216,7 @@ pub enum StepKind {
         target: Target,
         /// The value; `None` declares only.
         value: Option<Expr>,
-        /// It makes a variable of this function, where there is none (`let`, `const`, `var`; in Python every assignment in a
-        /// function but to names said to be `global` or `nonlocal`).
+        /// It makes a variable of this function (`let`, `const`, `var`; in Python each assignment but to a `global` or `nonlocal`).
         declares: bool,
         /// The operator of a compound assignment.
         op: Option<BinaryOp>,

@@ -162,7 +162,10 @@ impl Lower {
             let args = self.type_args(base.type_arguments.as_deref());
             bases.push(TypeRef { name: type_name(&base.type_name), args });
         }
-        self.close_class(id, |class| class.bases = bases);
+        self.close_class(id, |class| {
+            class.bases = bases;
+            class.is_shape = true;
+        });
         self.members(&tree.body.body, id);
     }
 
@@ -176,6 +179,7 @@ impl Lower {
             return;
         }
         let id = self.open_class(&tree.id.name, span(tree.span));
+        self.close_class(id, |class| class.is_shape = parts.iter().any(|part| matches!(part, TSType::TSTypeLiteral(_))));
         for part in parts {
             match part {
                 TSType::TSTypeLiteral(literal) => self.members(&literal.members, id),
@@ -240,6 +244,7 @@ impl Lower {
             fields: Vec::new(),
             methods: Vec::new(),
             parent: self.current,
+            is_shape: false,
             span: at,
         });
         id

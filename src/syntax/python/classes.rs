@@ -20,6 +20,7 @@ impl Lowering<'_> {
             fields: Vec::new(),
             methods: Vec::new(),
             parent: self.current(),
+            is_shape: false,
             span: span(def),
         });
         let decorators = self.decorators(&def.decorator_list);

@@ -178,6 +178,7 @@ impl Lowering {
             fields: Vec::new(),
             methods: Vec::new(),
             parent: self.within,
+            is_shape: false,
             span,
         });
         id

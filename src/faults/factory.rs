@@ -1,0 +1,119 @@
+//! Functions that give out what they keep: whether those who call them keep what they are given for longer than one run.
+
+use std::collections::HashSet;
+
+use super::view::{View, World};
+use crate::facts::{Act, Cond, FnRef, Value};
+use crate::program::{Reach, Ty, meaning};
+use crate::rules::Meaning;
+use crate::syntax::{ExitKind, Shape};
+
+/// How many callers a result is followed through.
+const DEEPEST: u32 = 6;
+
+/// Whether each who calls a function is a run of its own, of a request or a message, and uses up what it is given there.
+pub(super) fn used_up(world: &World<'_>, reach: &Reach, factory: FnRef) -> bool {
+    each_uses_up(world, reach, factory, false, 0)
+}
+
+fn each_uses_up(world: &World<'_>, reach: &Reach, factory: FnRef, in_a_run: bool, depth: u32) -> bool {
+    let callers: HashSet<FnRef> = reach.callers(factory).filter(|caller| *caller != factory).collect();
+    depth < DEEPEST
+        && !callers.is_empty()
+        && callers.into_iter().all(|caller| uses_up(world, reach, (caller, factory), in_a_run, depth))
+}
+
+fn uses_up(world: &World<'_>, reach: &Reach, (caller, factory): (FnRef, FnRef), in_a_run: bool, depth: u32) -> bool {
+    let tree = world.tree;
+    let (Some(facts), Some(own)) = (tree.facts(caller), tree.function(caller)) else { return false };
+    let calls = |event: &crate::facts::Event| match &event.act {
+        Act::Call { callee, .. } => tree.ty(callee, caller.file) == Ty::Function(factory),
+        _ => false,
+    };
+    let Some(at) = facts.events.iter().position(calls).filter(|_| caller.func != 0) else { return false };
+    let made = Value::Result(caller, at as u32);
+    let is_it = |value: &Value| value.any(&|part| *part == made);
+    let mut handed_back = false;
+    for event in &facts.events {
+        match &event.act {
+            // It puts a program together.
+            Act::Call { callee, args, .. } => {
+                let meant = meaning(tree, callee, args, caller.file);
+                if meant.is_some_and(|meant| matches!(meant.is, Meaning::Entry | Meaning::Job | Meaning::Serve)) {
+                    return false;
+                }
+            }
+            Act::Write { place, value, .. } if is_it(value) && !matches!(place, Value::Unknown) => return false,
+            Act::Exit { kind: ExitKind::Return, value } => handed_back |= is_it(value),
+            _ => {}
+        }
+    }
+    let kinds = reach.entry_kinds(caller);
+    let starts = ["startup", "main", "cli"].iter().any(|kind| kinds.contains(*kind));
+    let by_module = !own.name.is_empty() && reach.callers(caller).any(|caller| caller.func == 0);
+    let waited = facts.events[..at].iter().any(|event| matches!(&event.act, Act::Call { awaited: true, .. }));
+    let a_run = in_a_run || waited || ["http", "rpc", "consumer", "job", "event"].iter().any(|kind| kinds.contains(*kind));
+    !starts && !by_module && a_run && (!handed_back || each_uses_up(world, reach, caller, a_run, depth + 1))
+}
+
+/// Whether a function is called only where a client that all copies share is not set up: behind a test for it that leaves.
+pub(super) fn stands_in(view: &View<'_>, factory: FnRef) -> bool {
+    let tree = view.world.tree;
+    let mut calls =
+        tree.files.iter().flat_map(|file| (0..file.functions.len() as u32).map(|func| FnRef { file: file.file, func }));
+    let mut seen = false;
+    let each = calls.all(|function| {
+        let Some(facts) = tree.facts(function) else { return true };
+        facts.events.iter().all(|event| {
+            let Act::Call { callee, .. } = &event.act else { return true };
+            if tree.ty(callee, function.file) != Ty::Function(factory) {
+                return true;
+            }
+            seen = true;
+            event.guards.iter().any(|guard| {
+                let cond: Option<&Cond> = facts.conds.get(guard.cond as usize);
+                cond.is_some_and(|cond| lacks(view, &cond.value, guard.holds))
+            })
+        })
+    });
+    each && seen
+}
+
+/// Whether a condition's outcome means that a module's value is not there which may be null: a client of a setting.
+fn lacks(view: &View<'_>, value: &Value, holds: bool) -> bool {
+    match value {
+        Value::Not(inner) => lacks(view, inner, !holds),
+        Value::Is(inner, shape) => match &**shape {
+            Shape::Null => lacks(view, inner, !holds),
+            Shape::Present => lacks(view, inner, holds),
+            _ => false,
+        },
+        Value::Module(..) | Value::Member(..) => !holds && may_lack(view, value),
+        _ => false,
+    }
+}
+
+/// Whether a module's value is a client or nothing, as a setting has it: by what it is, or by what the function gives that makes it.
+fn may_lack(view: &View<'_>, value: &Value) -> bool {
+    let tree = view.world.tree;
+    let Value::Module(file, name) = tree.definition(value) else { return false };
+    let Some(known) = tree.files.get(file as usize).and_then(|facts| facts.names.get(&name)) else { return false };
+    let given: Vec<Value> = match &known.value {
+        Value::Result(function, index) => {
+            let made = tree.facts(*function).and_then(|facts| facts.events.get(*index as usize)).map(|event| &event.act);
+            let target = match made {
+                Some(Act::Call { callee, .. }) => tree.ty(callee, function.file),
+                _ => Ty::Unknown,
+            };
+            let Ty::Function(target) = target else { return false };
+            let exits = tree.facts(target).into_iter().flat_map(|facts| &facts.events).filter_map(|event| match &event.act {
+                Act::Exit { kind: ExitKind::Return, value } => Some(value.clone()),
+                _ => None,
+            });
+            exits.collect()
+        }
+        other => other.options().into_iter().cloned().collect(),
+    };
+    let made = |value: &Value| value.any(&|part| matches!(part, Value::Result(..)));
+    given.contains(&Value::Null) && given.iter().any(made)
+}

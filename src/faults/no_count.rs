@@ -1,0 +1,113 @@
+//! What goes up and counts nothing: texts that grow, and what one call works with.
+
+use std::collections::HashSet;
+
+use super::tests_of_state::StateChange;
+use super::view::View;
+use crate::facts::{Act, Event, FnRef, Value};
+use crate::program::{Holder, Tree, Ty};
+use crate::syntax::BinaryOp;
+
+/// Whether what is added to is a text: by what is added, by its first value or its declared type.
+pub(super) fn is_text(view: &View<'_>, change: &StateChange) -> bool {
+    let tree = view.world.tree;
+    let text = |value: &Value| value.options().iter().any(|option| matches!(option, Value::Text(_) | Value::Template(_)));
+    let event = view.event(change.event);
+    let Act::Write { value, .. } = &event.act else { return false };
+    let added = match value {
+        Value::Op(BinaryOp::Add, pair) => pair.iter().any(text),
+        other => text(other),
+    };
+    let file = event.origin.0.file;
+    let first = match (&change.place.path.last(), &change.place.holder) {
+        // A member of an entry: as objects are made with it.
+        (Some(name), _) => return added || made_as_text(view, file, name),
+        (None, Holder::Variable(file, name)) => {
+            tree.files.get(*file as usize).and_then(|facts| facts.names.get(name)).is_some_and(|known| text(&known.value))
+        }
+        (None, Holder::Field(class, name)) => {
+            let declared = tree.class(*class).and_then(|known| known.fields.iter().find(|field| field.name == **name));
+            let said =
+                declared.and_then(|field| field.ty.as_ref()).is_some_and(|ty| matches!(&*ty.name, "string" | "str" | "String"));
+            said || tree.field_value(*class, name).is_some_and(|value| text(&value))
+        }
+        (None, Holder::Closure(function, name)) => {
+            tree.facts(*function).and_then(|facts| facts.locals.get(name)).is_some_and(text)
+        }
+        _ => false,
+    };
+    added || first
+}
+
+/// Whether objects of a file are made with a text, and never with a number, under a name.
+fn made_as_text(view: &View<'_>, file: u32, name: &str) -> bool {
+    let (mut texts, mut numbers) = (false, false);
+    let mut look = |value: &Value| {
+        value.walk(&mut |part| {
+            if let Value::Object(..) = part {
+                match part.entry(name) {
+                    Some(Value::Text(_) | Value::Template(_)) => texts = true,
+                    Some(Value::Number(_)) => numbers = true,
+                    _ => {}
+                }
+            }
+        });
+    };
+    let functions = view.world.tree.files.get(file as usize).map(|facts| &facts.functions[..]).unwrap_or_default();
+    for event in functions.iter().flat_map(|function| &function.events) {
+        match &event.act {
+            Act::Call { args, .. } => args.iter().for_each(|(_, value)| look(value)),
+            Act::Write { value, .. } | Act::Exit { value, .. } => look(value),
+            _ => {}
+        }
+    }
+    texts && !numbers
+}
+
+/// Whether a module's variable is where one call puts what it works with: a function that waits for nothing sets it first, then calls
+/// what counts.
+pub(super) fn is_scratch(tree: &Tree, change: &StateChange, counts: FnRef) -> bool {
+    let Holder::Variable(file, name) = &change.place.holder else { return false };
+    let Some(facts) = tree.files.get(*file as usize).filter(|_| change.place.path.is_empty()) else { return false };
+    let of = |func: usize| FnRef { file: *file, func: func as u32 };
+    let writes = |event: &Event, first: bool| match &event.act {
+        Act::Write { place: Value::Module(of, known), op, value, .. } => {
+            let sets = op.is_none()
+                && event.guards.is_empty()
+                && !value.any(&|part| matches!(part, Value::Module(_, own) if own == name));
+            of == file && known == name && (!first || sets)
+        }
+        _ => false,
+    };
+    let at_once = |func: usize| {
+        let waits = |event: &Event| matches!(&event.act, Act::Call { awaited: true, .. });
+        let own = tree.function(of(func));
+        own.is_some_and(|own| !own.flags.is_async) && !facts.functions[func].events.iter().any(waits)
+    };
+    let writers: Vec<usize> = (1..facts.functions.len())
+        .filter(|func| facts.functions[*func].events.iter().any(|event| writes(event, false)))
+        .collect();
+    counts.file == *file
+        && writers.iter().all(|func| at_once(*func))
+        && writers.iter().any(|func| {
+            let first =
+                facts.functions[*func].events.iter().find(|event| writes(event, false) || matches!(event.act, Act::Call { .. }));
+            first.is_some_and(|event| writes(event, true)) && leads_to(tree, of(*func), counts)
+        })
+}
+
+/// Whether a function calls another of its file, itself or through others.
+fn leads_to(tree: &Tree, from: FnRef, to: FnRef) -> bool {
+    let (mut queue, mut seen) = (vec![from], HashSet::from([from]));
+    while let Some(at) = queue.pop() {
+        for event in tree.facts(at).into_iter().flat_map(|facts| &facts.events) {
+            let Act::Call { callee, .. } = &event.act else { continue };
+            match tree.ty(callee, at.file) {
+                Ty::Function(called) if called == to => return true,
+                Ty::Function(called) if called.file == at.file && seen.insert(called) => queue.push(called),
+                _ => {}
+            }
+        }
+    }
+    from == to
+}
