@@ -47,7 +47,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
             let told = match sound(view, &changes, &test, index, event, sureness) {
                 Some(reason) => {
                     // Callers may see less of what is kept.
-                    if reason.why == Why::Memo {
+                    if matches!(reason.why, Why::Memo | Why::OwnBuffer) {
                         found.cleared.push((asked, event.at));
                     }
                     Err(reason)
