@@ -27,6 +27,7 @@ pub struct Verbs {
     removals: Vec<String>,
     clocks: HashSet<String>,
     stamps: HashSet<String>,
+    ends: Vec<String>,
     tellers: HashSet<String>,
     carriers: HashSet<String>,
     orders: HashSet<String>,
@@ -156,6 +157,11 @@ impl Verbs {
     /// Whether every write sets a column of this name, whatever the write is for.
     pub fn is_stamp(&self, column: &str) -> bool {
         self.stamps.contains(column)
+    }
+
+    /// Whether a column of this name says until when something lasts.
+    pub fn is_end(&self, column: &str) -> bool {
+        self.ends.iter().any(|word| column.contains(word.as_str()))
     }
 
     /// Whether a receiver of this name only tells what happens: a logger, metrics, what carries them. What it does is no work of its

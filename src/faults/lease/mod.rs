@@ -5,6 +5,7 @@ mod fence;
 mod key;
 mod overrun;
 mod round;
+mod row;
 mod waits;
 
 use std::collections::HashMap;
@@ -83,6 +84,7 @@ impl<'v> Lease<'v> {
             .filter(|(index, event, _)| {
                 let claimed = view.decided_by(event).iter().any(|at| {
                     *at < *index
+                        && *at != self.acquire
                         && view.event(*at).statement().is_some_and(|statement| statement.writes() && statement.conditional())
                 });
                 idempotent(view, event).is_none()
@@ -99,11 +101,12 @@ impl<'v> Lease<'v> {
     }
 }
 
-/// All leases of a function: keys of a store that end, and locks of libraries that do.
+/// All leases of a function: keys of a store that end, rows of a table that can be taken over, and locks of libraries that end.
 fn leases<'v>(view: &View<'v>, flattener: &Flattener<'_>) -> Vec<Lease<'v>> {
     let keys = view.events().filter_map(|(index, event)| of_key(view, flattener, index, event));
     let locks = view.regions.iter().filter(|region| region.scope == Scope::Cluster);
-    keys.chain(locks.filter_map(|region| of_lock(view, flattener, region))).collect()
+    let rows = view.events().filter_map(|(index, event)| row::of_row(view, flattener, index, event));
+    keys.chain(rows).chain(locks.filter_map(|region| of_lock(view, flattener, region))).collect()
 }
 
 /// `SET key token NX EX 30`, or a script that does that.
