@@ -96,7 +96,7 @@ pub struct Hop {
 pub struct Endpoint {
     /// The method, in capitals.
     pub method: Option<String>,
-    /// The path as it is registered; what a router is mounted below is not in it.
+    /// The path as it is registered, below all that its router is seen to hang below.
     pub path: Option<String>,
     /// Fields of the body that its handler reads or declares.
     pub fields: Vec<String>,

@@ -16,6 +16,7 @@ mod maker;
 mod meaning;
 mod memo;
 mod modules;
+mod mount;
 mod packages;
 mod place;
 mod presume;

@@ -4,9 +4,10 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::convention::by_convention;
 use super::flat::What;
+use super::mount::{Mount, Mounts, Router, joined, made_below, mounts, router};
 use super::packages::{idle_folders, within};
 use super::route::{Route, chained};
-use super::{Flat, Spot, Tree, Ty, decorator};
+use super::{Flat, Look, Spot, Tree, Ty, decorator};
 use crate::facts::{Act, Event, FileFacts, FnRef, Value};
 use crate::rules::{FileRole, Meaning};
 use crate::syntax::ExportTarget;
@@ -22,6 +23,8 @@ pub struct Entry {
     pub route: Route,
     /// The function that is entered.
     pub handler: FnRef,
+    /// What it is registered at.
+    pub(super) router: Option<Router>,
 }
 
 /// Callers and entries of every function.
@@ -37,12 +40,16 @@ pub struct Reach {
 pub struct Links {
     entries: Vec<(FnRef, Entry)>,
     calls: Vec<(FnRef, Spot)>,
+    mounts: Vec<Mount>,
 }
 
 /// What a function registers and calls.
 pub fn links(tree: &Tree, flat: &Flat) -> Links {
     let function = flat.root;
     let mut links = Links::default();
+    let look = Look { tree, events: &flat.events };
+    let in_tree = Look { tree, events: &[] };
+    let below = below_class(tree, function);
     for (value, span) in tree.facts(function).map(|facts| &facts.decorators[..]).unwrap_or_default() {
         let Some(meant) = decorator(tree, value, function.file) else { continue };
         let kind = match meant.is {
@@ -50,7 +57,12 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
             Meaning::Job => "job".to_owned(),
             _ => continue,
         };
-        let entry = Entry { kind, at: Spot { file: function.file, span: *span }, route: Route::of(&meant), handler: function };
+        let mut route = Route::of(&meant);
+        if let Some(below) = below.as_ref().filter(|_| kind == "http") {
+            route.path = Some(joined(below, route.path.as_deref().unwrap_or_default()));
+        }
+        let at = Spot { file: function.file, span: *span };
+        let entry = Entry { kind, at, route, handler: function, router: router(&in_tree, &meant.receiver) };
         links.entries.push((function, entry));
     }
     links.entries.extend(by_convention(tree, function).map(|entry| (function, entry)));
@@ -58,22 +70,28 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
     let mut registered: Vec<(u32, usize)> = vec![];
     for (index, event) in flat.events.iter().enumerate().filter(|(_, event)| event.hops.is_empty()) {
         let Act::Call { callee, args, .. } = &event.act else { continue };
+        if let What::Meant(meant) = &event.what {
+            links.mounts.extend(mounts(&look, meant));
+        }
         if let What::Meant(meant) = &event.what
             && matches!(meant.is, Meaning::Entry | Meaning::Job)
         {
+            let at_router = router(&look, &meant.receiver);
             let job = meant.is == Meaning::Job;
             let kind = if job { "job".to_owned() } else { meant.text("kind").unwrap_or_else(|| "http".to_owned()) };
             let handlers = meant.part(if job { "body" } else { "handler" });
             for handler in handlers.into_iter().flat_map(|value| functions_in(tree, &flat.plain(value), function.file)) {
                 registered.push((index as u32, links.entries.len()));
-                links.entries.push((handler, Entry { kind: kind.clone(), at: event.at, route: Route::of(meant), handler }));
+                let (kind, route) = (kind.clone(), Route::of(meant));
+                links.entries.push((handler, Entry { kind, at: event.at, route, handler, router: at_router }));
             }
             // A path may be given to what was registered before.
             if let Some(of) = meant.part("of").filter(|_| !job) {
                 let events = chained(flat, of);
                 for (_, entry) in registered.iter().filter(|(event, _)| events.contains(event)) {
-                    let route = &mut links.entries[*entry].1.route;
-                    *route = std::mem::take(route).or(&Route { method: None, ..Route::of(meant) });
+                    let entry = &mut links.entries[*entry].1;
+                    entry.route = std::mem::take(&mut entry.route).or(&Route { method: None, ..Route::of(meant) });
+                    entry.router = at_router.or(entry.router);
                 }
             }
             continue;
@@ -87,23 +105,42 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
             }
         }
     }
+    let routers: BTreeSet<Router> = links.entries.iter().filter_map(|(_, entry)| entry.router).collect();
+    links.mounts.extend(routers.into_iter().filter_map(|router| made_below(&in_tree, router)));
     links
+}
+
+/// The path that a class of handlers is registered below.
+fn below_class(tree: &Tree, method: FnRef) -> Option<String> {
+    let class = tree.class_of(method)?;
+    let marks = tree.files.get(class.file as usize)?.class_marks.get(&class.class)?;
+    marks.iter().find_map(|(mark, _)| decorator(tree, mark, class.file)?.text("prefix"))
 }
 
 impl Reach {
     /// The reach of a whole tree, from its files' [`roles`] and what its functions say.
     pub fn new(tree: &Tree, roles: Vec<FileRole>, links: impl IntoIterator<Item = (FnRef, Links)>) -> Reach {
         let mut reach = Reach { roles, entries: HashMap::new(), callers: HashMap::new(), commands: HashSet::new() };
+        let mut hung = Mounts::default();
         for (function, links) in links {
             for (handler, entry) in links.entries {
                 // Decorators and tables of routes may each say a part.
                 match reach.entries.get_mut(&handler) {
-                    Some(known) => known.route = std::mem::take(&mut known.route).or(&entry.route),
+                    Some(known) => {
+                        known.route = std::mem::take(&mut known.route).or(&entry.route);
+                        known.router = known.router.or(entry.router);
+                    }
                     None => _ = reach.entries.insert(handler, entry),
                 }
             }
             for (target, at) in links.calls {
                 reach.callers.entry(target).or_default().push((function, at));
+            }
+            links.mounts.into_iter().for_each(|mount| hung.add(mount));
+        }
+        for entry in reach.entries.values_mut() {
+            if let (Some(path), Some(router)) = (&mut entry.route.path, entry.router) {
+                *path = hung.path(router, path);
             }
         }
         reach.commands = reach.led_by_commands(tree);

@@ -15,7 +15,7 @@ pub(super) const METHODS: [&str; 7] = ["get", "post", "put", "patch", "delete", 
 pub struct Route {
     /// The method, in capitals.
     pub method: Option<String>,
-    /// The path as it is registered, with its parameters as the library writes them; what it is mounted below is not in it.
+    /// The path as it is registered, with its parameters as the library writes them, below what its router is seen to hang below.
     pub path: Option<String>,
 }
 

@@ -133,7 +133,7 @@ fn scenario(name: &str, method: &str, path: &str, fields: &[String], found: &[&F
     match &target {
         None => text.push_str("path = \"/TODO\"  # not visible where the handler is registered\n"),
         Some(target) => {
-            text.push_str(&format!("path = {}  # with what its router is mounted below, if anything\n", quoted(target)));
+            text.push_str(&format!("path = {}  # with all that its router is seen to hang below\n", quoted(target)));
         }
     }
     let fields: Vec<&String> = fields.iter().filter(|field| !parameters(path).any(|name| name == **field)).collect();
@@ -156,7 +156,7 @@ fn scenario(name: &str, method: &str, path: &str, fields: &[String], found: &[&F
     if found.iter().any(|found| found.rule == "process-rate-limit") {
         text.push_str("refusal = \"status == 429\"\nexpect = \"successes <= TODO\"  # the limit\n");
     }
-    if found.iter().any(|found| found.need == Some(Need::Stall)) {
+    if found.iter().any(|found| matches!(found.need, Some(Need::Stall | Need::LateRelease))) {
         text.push_str("stall = \"12s\"  # longer than the lease\ntimeout = \"20s\"\n");
     }
     if found.iter().any(|found| found.need == Some(Need::Kill)) {

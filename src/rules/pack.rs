@@ -243,6 +243,8 @@ pub enum Meaning {
     InTransaction,
     /// Registers what a request, message or start-up reaches. `kind`, `handler`; `entity` and `told`, as `Added` has them.
     Entry,
+    /// Hangs a router below a path of another, or makes one below a path. `mounts`, `prefix`; `instead` of the path it was made below.
+    Mount,
     /// Makes or starts what answers requests.
     Serve,
     /// A decorator of a class of which a process makes one instance (a provider, a controller).

@@ -59,6 +59,116 @@ async def order(order: Order):
     return {"ok": True}
 "#;
 
+/// One fault below routers that hang below others: the folder's files, and the path that a request needs.
+const MOUNTED: [(&[(&str, &str)], &str); 4] = [
+    (
+        &[
+            (
+                "orders.js",
+                r#"
+const express = require("express");
+const { Pool } = require("pg");
+const pool = new Pool();
+const router = express.Router();
+const paid = new Set();
+router.post("/:id/pay", async (req, res) => {
+  if (paid.has(req.params.id)) return res.status(409).end();
+  paid.add(req.params.id);
+  await pool.query("INSERT INTO payments (id) VALUES ($1)", [req.params.id]);
+  res.end();
+});
+module.exports = router;
+"#,
+            ),
+            (
+                "app.js",
+                "const express = require('express');\nconst orders = require('./orders');\nconst app = express();\n\
+                 const api = express.Router();\napi.use('/orders', orders);\napp.use('/api', api);\napp.listen(3000);\n",
+            ),
+        ],
+        "/api/orders/{{fresh}}/pay",
+    ),
+    (
+        &[(
+            "orders.controller.ts",
+            r#"
+import { Controller, Param, Post } from '@nestjs/common';
+import { Pool } from 'pg';
+const pool = new Pool();
+const paid = new Set<string>();
+@Controller('orders')
+export class OrdersController {
+  @Post(':id/pay')
+  async pay(@Param('id') id: string) {
+    if (paid.has(id)) return;
+    paid.add(id);
+    await pool.query('INSERT INTO payments (id) VALUES ($1)', [id]);
+  }
+}
+"#,
+        )],
+        "/orders/{{fresh}}/pay",
+    ),
+    (
+        &[(
+            "shop.py",
+            r#"
+from fastapi import APIRouter, FastAPI
+import psycopg
+router = APIRouter(prefix="/orders")
+paid = set()
+@router.post("/{order}/pay")
+def pay(order: str):
+    if order in paid:
+        return {"ok": False}
+    paid.add(order)
+    with psycopg.connect("") as db:
+        db.execute("INSERT INTO payments (id) VALUES (%s)", (order,))
+    return {"ok": True}
+app = FastAPI()
+app.include_router(router, prefix="/api")
+"#,
+        )],
+        "/api/orders/{{fresh}}/pay",
+    ),
+    (
+        &[(
+            "site.py",
+            r#"
+from flask import Blueprint, Flask
+import psycopg
+orders = Blueprint("orders", __name__, url_prefix="/old")
+paid = set()
+@orders.post("/<order>/pay")
+def pay(order):
+    if order in paid:
+        return "no", 409
+    paid.add(order)
+    with psycopg.connect("") as db:
+        db.execute("INSERT INTO payments (id) VALUES (%s)", (order,))
+    return "yes"
+app = Flask(__name__)
+app.register_blueprint(orders, url_prefix="/orders")
+"#,
+        )],
+        "/orders/{{fresh}}/pay",
+    ),
+];
+
+#[test]
+fn a_path_is_below_what_its_router_hangs_below() {
+    for (files, path) in MOUNTED {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let file = folder.path().join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let (plan, _) = scanned(folder.path());
+        assert!(plan.contains(&format!("path = '{path}'")), "{path}\n---\n{plan}");
+    }
+}
+
 /// Scans a folder and writes the plan: its text and the scan's JSON.
 fn scanned(folder: &Path) -> (String, Value) {
     let plan = folder.join("hammer.toml");

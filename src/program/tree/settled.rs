@@ -71,7 +71,7 @@ impl Tree {
         self.exported_value(other, import.member.as_deref()?, 0)
     }
 
-    pub(super) fn exported_value(&self, file: u32, name: &str, depth: u32) -> Option<Value> {
+    pub(in crate::program) fn exported_value(&self, file: u32, name: &str, depth: u32) -> Option<Value> {
         let facts = self.files.get(file as usize)?;
         match facts.unit.exports.iter().find(|export| export.name == name).map(|export| &export.target) {
             Some(ExportTarget::Local(local)) => Some(Value::Module(file, local.as_str().into())),

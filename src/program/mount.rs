@@ -1,0 +1,153 @@
+//! Below which paths a router hangs: by what makes it, and by what hangs it below another.
+
+use std::collections::HashMap;
+
+use super::Ty;
+use super::flat::{Look, plain};
+use super::maker::maker;
+use super::meaning::Meant;
+use super::tree::owner_file;
+use crate::facts::{FnRef, Value};
+use crate::rules::Meaning;
+
+/// How many steps of a builder, and how many routers above each other, are followed.
+const DEEPEST: usize = 16;
+
+/// What tells one router from another: the call that makes it.
+pub type Router = (FnRef, u32);
+
+/// A router below a path.
+#[derive(Debug, Clone)]
+pub struct Mount {
+    /// What hangs there.
+    router: Router,
+    /// What it hangs below; `None`: it is made below a path, or by what is not seen.
+    below: Option<Router>,
+    /// The path.
+    prefix: String,
+    /// Its own path does not count then.
+    instead: bool,
+}
+
+/// The call that makes a router, through names and steps of its builder.
+pub fn router(look: &Look<'_>, value: &Value) -> Option<Router> {
+    let mut at = maker(look, &whole(look, value).unwrap_or_else(|| value.clone()))?;
+    for _ in 0..DEEPEST {
+        let made = match &at {
+            Value::Result(function, event) => (*function, *event),
+            Value::Flat(index) => look.events.get(*index as usize)?.origin,
+            _ => return None,
+        };
+        let step = look
+            .meaning(&at, owner_file(&at))
+            .filter(|step| matches!(step.is, Meaning::Entry | Meaning::Mount | Meaning::Pure | Meaning::Pass | Meaning::Build));
+        let before = match step {
+            Some(step) => maker(look, &step.receiver),
+            None => same_kind(look, &at).and_then(|of| maker(look, &of)),
+        };
+        match before {
+            Some(before) if before != at => at = before,
+            _ => return Some(made),
+        }
+    }
+    None
+}
+
+/// What a module gives as a whole, where a name stands for one.
+fn whole(look: &Look<'_>, value: &Value) -> Option<Value> {
+    let Value::Module(file, name) = plain(look.events, value) else { return None };
+    let mut imports = look.tree.files.get(file as usize)?.unit.imports.iter();
+    let import = imports.find(|import| *import.local == *name && import.member.is_none())?;
+    look.tree.exported_value(look.tree.imported_file(file, &import.module)?, "=", 0)
+}
+
+/// What a call is made on that gives the same kind of thing.
+fn same_kind(look: &Look<'_>, value: &Value) -> Option<Value> {
+    let (Value::Member(of, _), _) = look.call(value)? else { return None };
+    let ty = |value: &Value| {
+        let plain = plain(look.events, value);
+        look.tree.ty(&plain, owner_file(&plain))
+    };
+    let Ty::Lib { path, .. } = ty(value) else { return None };
+    matches!(ty(&of), Ty::Lib { path: other, .. } if other == path).then(|| (*of).clone())
+}
+
+/// What a call hangs below its receiver.
+pub fn mounts(look: &Look<'_>, meant: &Meant) -> Vec<Mount> {
+    let Some(hung) = meant.part("mounts") else { return vec![] };
+    let values = match hung {
+        Value::List(values) => values.to_vec(),
+        value => vec![value.clone()],
+    };
+    let (below, prefix) = (router(look, &meant.receiver), meant.text("prefix").unwrap_or_default());
+    let instead = meant.flag("instead") && !prefix.is_empty();
+    let routers = values.iter().filter_map(|value| router(look, value));
+    routers.map(|router| Mount { router, below, prefix: prefix.clone(), instead }).collect()
+}
+
+/// A router that is made below a path.
+pub fn made_below(look: &Look<'_>, router: Router) -> Option<Mount> {
+    let meant = look.meaning(&Value::Result(router.0, router.1), router.0.file)?;
+    let prefix = meant.text("prefix").filter(|_| meant.part("mounts").is_none())?;
+    Some(Mount { router, below: None, prefix, instead: false })
+}
+
+/// All routers, and what each hangs below.
+#[derive(Debug, Default)]
+pub struct Mounts {
+    own: HashMap<Router, String>,
+    above: HashMap<Router, Mount>,
+}
+
+impl Mounts {
+    /// One more. Of several places where one router hangs, the first counts.
+    pub fn add(&mut self, mount: Mount) {
+        let made = mount.below.is_none() && !mount.instead;
+        match made {
+            true => _ = self.own.entry(mount.router).or_insert(mount.prefix),
+            false => _ = self.above.entry(mount.router).or_insert(mount),
+        }
+    }
+
+    /// A path of a router, from the root.
+    pub fn path(&self, router: Router, path: &str) -> String {
+        let mut path = path.to_owned();
+        let mut at = router;
+        for _ in 0..DEEPEST {
+            let above = self.above.get(&at);
+            if let Some(own) = self.own.get(&at).filter(|_| !above.is_some_and(|above| above.instead)) {
+                path = joined(own, &path);
+            }
+            let Some(above) = above else { break };
+            path = joined(&above.prefix, &path);
+            match above.below.filter(|below| *below != at) {
+                Some(below) => at = below,
+                None => break,
+            }
+        }
+        path
+    }
+}
+
+/// A path below another.
+pub fn joined(above: &str, path: &str) -> String {
+    let (above, path) = (above.trim_matches('/'), path.trim_start_matches('/'));
+    match (above.is_empty(), path.is_empty()) {
+        (true, _) => format!("/{path}"),
+        (_, true) => format!("/{above}"),
+        _ => format!("/{above}/{path}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::joined;
+
+    #[test]
+    fn paths_meet_in_one_slash() {
+        assert_eq!(joined("/api/", "/orders"), "/api/orders");
+        assert_eq!(joined("orders", ":id/pay"), "/orders/:id/pay");
+        assert_eq!(joined("", "orders"), "/orders");
+        assert_eq!(joined("orders", ""), "/orders");
+    }
+}
