@@ -8,6 +8,8 @@ use super::statistics::{Rate, differ};
 const TRIES: usize = 5;
 /// A fault is made at as many points of the request's course, at most.
 const FAULT_POINTS: u32 = 5;
+/// How often a third request is sent after a late release, at most.
+const THIRDS: u32 = 3;
 
 /// What is known before the first experiment.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +30,11 @@ impl Course {
     /// At how many points of a request's course a fault is made.
     pub fn fault_rounds(self) -> u32 {
         self.rounds.min(FAULT_POINTS)
+    }
+
+    /// How often a third request is sent after a late release.
+    pub fn third_rounds(self) -> u32 {
+        self.rounds.min(THIRDS)
     }
 }
 
@@ -67,7 +74,7 @@ fn next(course: Course, done: &[Experiment]) -> Option<Order> {
     // A control that fails says what the fault is; one volley each is then enough for the record.
     let rounds = if violated(Cell::C1) || violated(Cell::C2) { 1 } else { course.rounds };
     match last.cell {
-        Cell::Stall | Cell::Kill | Cell::Alone | Cell::Job => None,
+        Cell::Stall | Cell::Third | Cell::Kill | Cell::Alone | Cell::Job => None,
         Cell::C0 if last.holds != Holds::Yes => None,
         Cell::C0 => order(Cell::C1, 1),
         Cell::C1 if course.copies > 1 && last.holds != Holds::No => order(Cell::C2, 1),
@@ -89,12 +96,25 @@ fn next(course: Course, done: &[Experiment]) -> Option<Order> {
 /// The next fault to be made, after everything else held: each at several points of the request's course.
 fn next_fault(course: Course, done: &[Experiment]) -> Option<Order> {
     let last = done.last()?;
-    if done.iter().any(|one| one.holds == Holds::No || (one.cell == Cell::C0 && one.holds != Holds::Yes)) {
+    let failed = |one: &Experiment| one.holds == Holds::No || (one.cell == Cell::C0 && one.holds != Holds::Yes);
+    // A stop that shows a lease without a fence leaves open whether its release is blind too.
+    let stopped = |cell| matches!(cell, Cell::Stall | Cell::Third);
+    if done.iter().any(|one| failed(one) && !stopped(one.cell)) || done.iter().any(|one| one.let_in == Some(true)) {
         return None;
     }
-    let faults = [(Cell::Stall, course.stall), (Cell::Kill, course.kill)];
-    let mut wanted = faults.into_iter().filter(|(_, wanted)| *wanted).map(|(cell, _)| cell);
-    let cell = wanted.find(|cell| !(last.cell > *cell || (last.cell == *cell && last.round >= course.fault_rounds())))?;
+    let broken = done.iter().any(failed);
+    let faults = [
+        (Cell::Stall, course.stall, course.fault_rounds()),
+        (Cell::Third, course.stall, course.third_rounds()),
+        (Cell::Kill, course.kill, course.fault_rounds()),
+    ];
+    let left = |cell, rounds| match (last.cell == cell, broken) {
+        (true, true) => cell == Cell::Third && last.let_in.is_none() && last.round < rounds,
+        (true, false) => last.round < rounds,
+        (false, true) => cell == Cell::Third && last.cell < cell,
+        (false, false) => last.cell < cell,
+    };
+    let (cell, ..) = faults.into_iter().find(|(cell, wanted, rounds)| *wanted && left(*cell, *rounds))?;
     Some(Order { cell, round: if last.cell == cell { last.round + 1 } else { 1 }, settled: false })
 }
 
@@ -181,8 +201,8 @@ mod tests {
     #[test]
     fn faults_are_made_once_all_else_held() {
         let both = Course { rounds: 2, stall: true, kill: true, ..THREE };
-        assert_eq!(script(both, violates(&[]))[7..], ["stall", "stall", "kill", "kill"]);
-        assert_eq!(script(both, violates(&[Cell::Stall]))[7..], ["stall"]);
+        assert_eq!(script(both, violates(&[]))[7..], ["stall", "stall", "third", "third", "kill", "kill"]);
+        assert_eq!(script(both, violates(&[Cell::Stall]))[7..], ["stall", "third", "third"]);
         assert_eq!(script(Course { stall: false, ..both }, violates(&[]))[7..], ["kill", "kill"]);
         assert!(!script(both, violates(&[Cell::C4])).contains(&"stall".to_owned()));
         assert_eq!(script(both, |_| Holds::Undecided), ["c0"]);

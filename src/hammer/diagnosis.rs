@@ -1,5 +1,6 @@
 //! Which faults the pattern of failures is compatible with: a pure function of experiments. It does not know the service.
 
+use super::blocked::{BLOCKS, blocked};
 use super::controls::rate;
 use super::expect::{Expectation, Holds};
 use super::experiment::{Cell, Experiment};
@@ -18,6 +19,7 @@ const NOT_DECIDED_BY_DATA: [&str; 4] = ["check-then-insert", "check-then-act", "
 const LOCK_EXCLUDES_NOBODY: [&str; 5] =
     ["lock-check-then-set", "lock-per-call", "process-guard", "lock-result-ignored", "session-advisory-lock"];
 const LEASE_RUNS_OUT: [&str; 2] = ["lock-lease-overrun", "lock-without-fence"];
+const BLIND_RELEASE: &str = "lock-blind-release";
 const RUN_NOT_CLAIMED: [&str; 2] = ["unleased-job", "lock-lease-overrun"];
 const NEVER_FREE: [&str; 3] = ["lock-without-expiry", "lock-split-expiry", "lock-not-released"];
 const ONE_PROCESS_EXCLUSION: [&str; 3] = ["process-lock", "process-guard", "process-single-flight"];
@@ -31,6 +33,8 @@ pub enum Need {
     Copies,
     /// A copy that is stopped for longer than a lease.
     Stall,
+    /// A third request after a stopped copy went on while another was at work.
+    LateRelease,
     /// A copy that is killed.
     Kill,
     /// Copies that run by themselves for a while.
@@ -44,10 +48,12 @@ pub fn need(rule: &str) -> Option<Need> {
         Some(Need::Job)
     } else if within(&ONE_PROCESS_STATE) || within(&ONE_PROCESS_EXCLUSION) {
         Some(Need::Copies)
-    } else if within(&NOT_DECIDED_BY_DATA) || within(&LOCK_EXCLUDES_NOBODY) || rule == "refresh-stampede" {
+    } else if within(&NOT_DECIDED_BY_DATA) || within(&LOCK_EXCLUDES_NOBODY) || within(&BLOCKS) || rule == "refresh-stampede" {
         Some(Need::Volley)
     } else if within(&LEASE_RUNS_OUT) {
         Some(Need::Stall)
+    } else if rule == BLIND_RELEASE {
+        Some(Need::LateRelease)
     } else if within(&NEVER_FREE) {
         Some(Need::Kill)
     } else {
@@ -74,6 +80,9 @@ pub fn diagnose(experiments: &[Experiment], limit: Option<u64>) -> Diagnosis {
     if of(Cell::C0).next().is_none() {
         return without_controls(experiments);
     }
+    if let Some(blocked) = blocked(experiments) {
+        return blocked;
+    }
     if violated(Cell::C1) {
         return unguarded(experiments);
     }
@@ -89,7 +98,7 @@ pub fn diagnose(experiments: &[Experiment], limit: Option<u64>) -> Diagnosis {
     if violated(Cell::C4) {
         return excluded_in_one_process(experiments);
     }
-    if violated(Cell::Stall) {
+    if violated(Cell::Stall) || violated(Cell::Third) {
         return stopped_in_the_middle(experiments);
     }
     if violated(Cell::Kill) {
@@ -267,9 +276,25 @@ fn stopped_in_the_middle(experiments: &[Experiment]) -> Diagnosis {
         "All volleys hold, but not when a copy stops in the middle of a request and goes on later ({}): its lease ran out, \
          another copy did the work, and nothing refused the first one's late write. A stopped process renews no lease either; \
          only a fencing token, a version or a condition at the write helps.",
-        worst(experiments, Cell::Stall)
+        worst(experiments, if of_stalls(experiments) { Cell::Stall } else { Cell::Third })
     );
-    Diagnosis { rules: LEASE_RUNS_OUT.to_vec(), why: vec![why] }
+    let mut found = Diagnosis { rules: Vec::new(), why: Vec::new() };
+    let of = |cell| experiments.iter().filter(move |one| one.cell == cell && one.holds == Holds::No);
+    if let Some(third) = of(Cell::Third).find(|one| one.let_in == Some(true)) {
+        found.rules.push(BLIND_RELEASE);
+        found.why.push(format!(
+            "A third request was let in as soon as the late copy had ended, while the second was still at work ({}): the late \
+             copy freed a lock that was no longer its own.",
+            counts(third)
+        ));
+    }
+    found.rules.extend(LEASE_RUNS_OUT);
+    found.why.push(why);
+    found
+}
+
+fn of_stalls(experiments: &[Experiment]) -> bool {
+    experiments.iter().any(|one| one.cell == Cell::Stall && one.holds == Holds::No)
 }
 
 fn killed_in_the_middle(experiments: &[Experiment]) -> Diagnosis {
@@ -294,7 +319,7 @@ fn worst(experiments: &[Experiment], cell: Cell) -> String {
 }
 
 /// Counts in words, per copy where there are several.
-fn counts(experiment: &Experiment) -> String {
+pub fn counts(experiment: &Experiment) -> String {
     let tally = &experiment.tally;
     let mut words = format!("{} of {} accepted", tally.successes, tally.requests);
     if tally.by_copy.len() > 1 {
@@ -311,7 +336,7 @@ fn counts(experiment: &Experiment) -> String {
 mod tests {
     use super::super::expect::Counted;
     use super::*;
-    use Cell::{C0, C1, C2, C3, C4, Kill, Stall};
+    use Cell::{C0, C1, C2, C3, C4, Kill, Stall, Third};
     use Holds::{No, Yes};
 
     fn sequence(cells: &[(Cell, Holds, &[u64])]) -> Vec<Experiment> {
@@ -402,6 +427,17 @@ mod tests {
         let mut twice = volleys(&[Yes; 5], &[Yes; 5]);
         twice.push((Kill, No, &[1]));
         assert!(rules(&twice, None).is_empty());
+    }
+
+    #[test]
+    fn a_third_that_a_late_release_lets_in_shows_a_blind_one() {
+        let mut cells = sequence(&volleys(&[Yes; 5], &[Yes; 5]));
+        cells.extend(sequence(&[(Stall, No, &[1, 1]), (Third, No, &[1, 1, 1])]));
+        assert_eq!(diagnose(&cells, None).rules, LEASE_RUNS_OUT);
+        if let Some(last) = cells.last_mut() {
+            last.let_in = Some(true);
+        }
+        assert_eq!(diagnose(&cells, None).rules, [&[BLIND_RELEASE][..], &LEASE_RUNS_OUT].concat());
     }
 
     #[test]

@@ -122,7 +122,8 @@ impl Expectation {
             || self.speaks_of_state()
     }
 
-    /// Judges the counts: each unknown may have been a success, and may have been an effect of its own.
+    /// Judges the counts: each unknown may have been a success, and may have been an effect of its own; that it got no
+    /// clear answer is known.
     pub fn judge(&self, tally: &Tally, state: &State) -> Result<Holds, String> {
         let known = tally.effects.unwrap_or(0);
         let mut answers = (false, false);
@@ -150,7 +151,7 @@ impl Expectation {
         self.expression.holds(vec![
             ("successes", int(tally.successes + more)),
             ("refused", int(tally.refused + tally.refused_elsewhere)),
-            ("unknown", int(tally.unknown - more)),
+            ("unknown", int(tally.unknown)),
             ("effects", int(effects)),
             ("requests", int(tally.requests)),
             ("by_copy", by_copy.into()),
@@ -196,6 +197,13 @@ mod tests {
         assert_eq!(judge(None, &settled), Holds::Yes);
         assert_eq!(judge(None, &tally(1, 49, Some(1))), Holds::Undecided);
         assert_eq!(judge(None, &Tally { effects_settled: true, ..tally(1, 49, Some(2)) }), Holds::No);
+    }
+
+    #[test]
+    fn that_there_was_no_answer_is_known() {
+        let settled = Tally { effects_settled: true, ..tally(1, 9, Some(1)) };
+        assert_eq!(judge(Some("effects == 1 && unknown == 0"), &settled), Holds::No);
+        assert_eq!(judge(Some("unknown <= 9"), &tally(1, 9, None)), Holds::Yes);
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub enum Cell {
     C4,
     /// One copy stopped while it holds the request, longer than a lease; another copy is asked meanwhile.
     Stall,
+    /// The same, but the stopped copy goes on while the other is at work, and a third request comes after it.
+    Third,
     /// One copy killed while it holds the request; another copy is asked afterwards.
     Kill,
     /// One copy runs by itself for a while.
@@ -42,6 +44,7 @@ impl Cell {
             Cell::C3 => "c3",
             Cell::C4 => "c4",
             Cell::Stall => "stall",
+            Cell::Third => "third",
             Cell::Kill => "kill",
             Cell::Alone => "alone",
             Cell::Job => "job",
@@ -57,6 +60,7 @@ impl Cell {
             Cell::C3 => "all at once on one copy",
             Cell::C4 => "all at once across copies",
             Cell::Stall => "one copy stopped in the middle",
+            Cell::Third => "a third request after a late release",
             Cell::Kill => "one copy killed in the middle",
             Cell::Alone => "one copy by itself",
             Cell::Job => "all copies by themselves",
@@ -109,6 +113,9 @@ pub struct Experiment {
     pub state: Option<State>,
     /// Whether the expectation was met.
     pub holds: Holds,
+    /// Whether a third request, refused before the stopped copy had ended, was let in after that, while the second was at work.
+    /// `None`: it was not tried, or could not be told.
+    pub let_in: Option<bool>,
     /// What was in flight at once, of a volley.
     pub overlap: Option<Overlap>,
     /// From the first last byte let go to the last, of a volley.
@@ -136,6 +143,7 @@ impl Experiment {
             copies_running: 0,
             state: None,
             holds: Holds::Undecided,
+            let_in: None,
             overlap: None,
             spread: None,
             by: None,
@@ -162,6 +170,7 @@ impl Experiment {
     pub fn is_evidence(&self) -> bool {
         match self.holds {
             Holds::No => true,
+            Holds::Yes if self.cell == Cell::Third => self.let_in.is_some(),
             Holds::Yes => !self.cell.is_volley() || self.overlapped(),
             Holds::Undecided => false,
         }

@@ -7,6 +7,7 @@ const NAMES: [&str; 8] = ["authorization", "cookie", "token", "secret", "passwor
 #[derive(Debug, Clone, Default)]
 pub struct Mask {
     values: Vec<String>,
+    counted: Vec<String>,
 }
 
 impl Mask {
@@ -15,13 +16,46 @@ impl Mask {
         let mut values: Vec<String> = values.into_iter().filter(|value| value.len() >= 4).collect();
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         values.dedup();
-        Mask { values }
+        Mask { values, counted: Vec::new() }
+    }
+
+    /// Shows whole numbers behind these names: they are counts, whatever the name tells.
+    pub fn counting(self, names: impl IntoIterator<Item = String>) -> Mask {
+        Mask { counted: names.into_iter().collect(), ..self }
     }
 
     /// `text` without secrets.
     pub fn apply(&self, text: &str) -> String {
         let known = self.values.iter().fold(text.to_owned(), |text, value| text.replace(value.as_str(), HIDDEN));
-        named(&user_info(&known))
+        self.named(&user_info(&known))
+    }
+
+    /// Hides the value after `name:`, `name=` or `"name":` where the name tells.
+    fn named(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(start) = rest.find(is_name_char) {
+            out.push_str(&rest[..start]);
+            rest = &rest[start..];
+            let end = rest.find(|c| !is_name_char(c)).unwrap_or(rest.len());
+            let (name, after) = rest.split_at(end);
+            out.push_str(name);
+            rest = after;
+            if !is_secret_name(name) {
+                continue;
+            }
+            let Some((separator, quoted)) = separator(after) else { continue };
+            let value = &after[separator..];
+            let header = name.eq_ignore_ascii_case("authorization") || name.to_ascii_lowercase().ends_with("cookie");
+            let length = value_length(value, quoted, header);
+            let is_count = self.counted.iter().any(|counted| counted == name) && value[..length].parse::<u32>().is_ok();
+            if !is_count {
+                out.push_str(&after[..separator]);
+                out.push_str(HIDDEN);
+                rest = &value[length..];
+            }
+        }
+        out + rest
     }
 }
 
@@ -55,30 +89,6 @@ fn user_info(text: &str) -> String {
     out + rest
 }
 
-/// Hides the value after `name:`, `name=` or `"name":` where the name tells.
-fn named(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find(is_name_char) {
-        out.push_str(&rest[..start]);
-        rest = &rest[start..];
-        let end = rest.find(|c| !is_name_char(c)).unwrap_or(rest.len());
-        let (name, after) = rest.split_at(end);
-        out.push_str(name);
-        rest = after;
-        if !is_secret_name(name) {
-            continue;
-        }
-        let Some((separator, quoted)) = separator(after) else { continue };
-        out.push_str(&after[..separator]);
-        out.push_str(HIDDEN);
-        let value = &after[separator..];
-        let header = name.eq_ignore_ascii_case("authorization") || name.to_ascii_lowercase().ends_with("cookie");
-        rest = &value[value_length(value, quoted, header)..];
-    }
-    out + rest
-}
-
 fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
@@ -95,6 +105,10 @@ fn separator(text: &str) -> Option<(usize, Option<char>)> {
         return None;
     }
     at += 1;
+    // A comparison.
+    if bytes.get(at) == Some(&b'=') {
+        return None;
+    }
     while bytes.get(at) == Some(&b' ') {
         at += 1;
     }
@@ -129,6 +143,19 @@ mod tests {
             ("http://h/p?api_key=zzz&n=1", "http://h/p?api_key=***&n=1"),
             ("http://ann:pw@host/p", "http://***@host/p"),
             ("saw s3cr3t-value in the answer", "saw *** in the answer"),
+        ] {
+            assert_eq!(mask.apply(text), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_are_shown_whatever_they_are_called() {
+        let mask = Mask::default().counting(["token".to_owned()]);
+        for (text, want) in [
+            (r#"the witness saw {"token":3}"#, r#"the witness saw {"token":3}"#),
+            (r#"{"token":"abc123"}, token=77x"#, r#"{"token":"***"}, token=***"#),
+            (r#"{"access_token":3}"#, r#"{"access_token":***}"#),
+            ("expected: witness.token == 1", "expected: witness.token == 1"),
         ] {
             assert_eq!(mask.apply(text), want, "{text}");
         }

@@ -2,6 +2,7 @@
 //! only, and nothing of source code.
 
 mod answer;
+mod blocked;
 pub mod cli;
 mod connection;
 mod controls;

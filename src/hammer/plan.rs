@@ -17,7 +17,7 @@ use super::reader::{Reader, capture, method, replica};
 use super::release::Mechanism;
 use super::request::{Hold, RequestTemplate};
 use super::template::Template;
-use super::witness::Route;
+use super::witness::{REFUSED, Route};
 
 /// The most requests one copy gets in one volley.
 pub const MOST_PER_COPY: usize = 1000;
@@ -263,6 +263,8 @@ impl Plan {
             ensure!(copies > 1, "--stall and --kill need a second copy that goes on: raise --copies");
             ensure!(controls, "--stall and --kill need an entity of their own each time: put {{{{fresh}}}} into the request");
         }
+        let counted = witness.iter().flat_map(|route| [route.name.clone(), format!("{}{REFUSED}", route.name)]);
+        let mask = Mask::of(reader.secrets).counting(counted.collect::<Vec<_>>());
         Ok(Plan {
             controls,
             source,
@@ -299,7 +301,7 @@ impl Plan {
             },
             resolve_all: args.resolve_all,
             allowed_hosts: args.allow_host.clone(),
-            mask: Mask::of(reader.secrets),
+            mask,
         })
     }
 
@@ -316,16 +318,25 @@ impl Plan {
 
     /// How many requests an experiment sends that sends them one after another.
     pub fn sequential_requests(&self, copies: usize) -> usize {
-        if self.expectation.counts_beyond_one() { self.requests } else { self.requests.min(copies.max(2) + 1) }
+        let alone = self.requests_at(1);
+        if self.expectation.counts_beyond_one() { alone } else { alone.min(copies.max(2) + 1) }
+    }
+
+    /// How many requests a volley at so many copies has.
+    pub fn requests_at(&self, copies: usize) -> usize {
+        self.requests.min(copies * MOST_PER_COPY)
     }
 }
 
 fn within_limits(requests: usize, rounds: u32, copies: usize) -> Result<()> {
     ensure!(requests >= 2, "-n {requests}: a volley needs at least two requests");
     ensure!(requests >= copies, "-n {requests}: fewer requests than copies ({copies}); raise -n so that each copy gets one");
-    // The control on one copy sends all of them there.
-    ensure!(requests <= MOST_PER_COPY, "-n {requests}: at most {MOST_PER_COPY} requests a copy in one volley");
-    let total = requests * (2 * rounds as usize + 3);
+    ensure!(
+        requests <= MOST_PER_COPY * copies.max(1),
+        "-n {requests}: at most {MOST_PER_COPY} requests a copy in one volley, and there are {copies} copies"
+    );
+    let alone = requests.min(MOST_PER_COPY);
+    let total = (requests + alone) * rounds as usize + 3 * alone;
     ensure!(
         total <= MOST_IN_ALL,
         "-n {requests} --rounds {rounds} would send up to {total} requests; at most {MOST_IN_ALL} a run: lower one of them"

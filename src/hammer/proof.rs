@@ -177,6 +177,7 @@ fn of_report(rule: &str, need: Need, report: &Report) -> (Outcome, String) {
         Need::Copies if report.copies.len() == 1 => return untested("it takes a second copy".to_owned()),
         Need::Volley | Need::Copies => Cell::C4,
         Need::Stall => Cell::Stall,
+        Need::LateRelease => Cell::Third,
         Need::Kill => Cell::Kill,
         Need::Job => Cell::Job,
     };
@@ -191,6 +192,10 @@ fn of_report(rule: &str, need: Need, report: &Report) -> (Outcome, String) {
     }
     match (of.of, need) {
         (0, Need::Stall) => untested("it takes a copy that is stopped for longer than the lease: --stall".to_owned()),
+        (0, Need::LateRelease) => untested(
+            "it takes a copy that is stopped for longer than the lease, and a third request while a second is at work: --stall"
+                .to_owned(),
+        ),
         (0, Need::Kill) => untested("it takes a copy that is killed in the middle: --kill".to_owned()),
         (0, Need::Job) => untested("it takes copies that run by themselves for a while: --job".to_owned()),
         (0, _) => {

@@ -178,7 +178,7 @@ fn view(report: &Report, catalogue: &Catalogue) -> Run {
             Line { words: "one after another", cells: [Cell::C1, Cell::C2].map(|cell| square(report, cell)) },
             Line { words: "all at once", cells: [Cell::C3, Cell::C4].map(|cell| square(report, cell)) },
         ],
-        faults: [Cell::Stall, Cell::Kill, Cell::Alone, Cell::Job]
+        faults: [Cell::Stall, Cell::Third, Cell::Kill, Cell::Alone, Cell::Job]
             .into_iter()
             .filter(|cell| report.experiments.iter().any(|one| one.cell == *cell))
             .map(|cell| square(report, cell))

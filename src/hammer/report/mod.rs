@@ -65,7 +65,7 @@ impl Report {
     }
 
     fn is_fault(one: &Experiment) -> bool {
-        matches!(one.cell, Cell::Stall | Cell::Kill) && one.holds == Holds::No
+        matches!(one.cell, Cell::Stall | Cell::Third | Cell::Kill) && one.holds == Holds::No
     }
 
     fn volleys(&self) -> impl Iterator<Item = &Experiment> {

@@ -83,6 +83,7 @@ impl<'a> Session<'a> {
             Cell::C1 | Cell::C2 => self.one_after_another(order),
             Cell::C3 | Cell::C4 => self.all_at_once(order),
             Cell::Stall => self.stalled(order),
+            Cell::Third => self.third_after_late_release(order),
             Cell::Kill => self.killed(order),
             // What copies do by themselves needs copies of its own.
             Cell::Alone | Cell::Job => Err("no request is sent in it".to_owned()),
@@ -141,7 +142,7 @@ impl<'a> Session<'a> {
         let copies = if order.cell == Cell::C3 { 1 } else { self.names.len() };
         let window = self.plan.window(order.round);
         let in_turns = self.range.parts > 1 || !window.is_zero();
-        let shots = order_of_release(self.plan.requests, copies, in_turns);
+        let shots = order_of_release(self.plan.requests_at(copies), copies, in_turns);
         let shots: Vec<Shot> = shots.into_iter().map(|index| self.shot(index % copies, &fresh, index + 1)).collect();
         let frozen = match (&self.fleet, self.plan.gate) {
             (Some(fleet), Gate::Freeze) => fleet.groups().into_iter().take(copies).collect(),

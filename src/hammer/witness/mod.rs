@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-pub use route::Route;
+pub use route::{REFUSED, Route};
 use server::{Ledger, Server};
 
 use super::interrupt::Interrupt;
