@@ -1,7 +1,11 @@
 //! Holds `scan` and `hammer` to what `fixtures/seeds/seeds.toml` says of each seed service, and prints both as a table.
 //!
 //! Hammer needs the stores that `tests/run` starts. `SEEDS_RUNS=20 tests/run hammer/` hammers each service twenty times.
+//! The table in README.md is made of the same rows: `SEEDS_UPDATE=1 tests/run` writes it once all of them agree.
 //! `SEEDS_VOLLEYS=200 tests/run volleys/` fires that many volleys at each: a sound one is never Broken, a faulty one never Held.
+
+mod manifest;
+mod readme;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -14,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, bail, ensure};
 use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
 use libtest_mimic::{Arguments, Failed, Trial};
-use serde::Deserialize;
+use manifest::{Manifest, Requests, Seed};
 use serde_json::Value;
 
 const COPIES: &str = "3";
@@ -25,21 +29,29 @@ fn main() -> Result<ExitCode> {
     let mut arguments = Arguments::from_args();
     // Each volley wants the machine to itself.
     arguments.test_threads = Some(1);
-    let board = Arc::new(Board::default());
-    let conclusion = libtest_mimic::run(&arguments, trials(&board)?);
-    std::io::stdout().write_all(board.table().as_bytes())?;
-    Ok(conclusion.exit_code())
-}
-
-fn trials(board: &Arc<Board>) -> Result<Vec<Trial>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/seeds");
     let text = std::fs::read_to_string(folder.join("seeds.toml")).context("seeds.toml cannot be read")?;
     let manifest: Arc<Manifest> = Arc::new(toml::from_str(&text).context("seeds.toml")?);
+    let board = Arc::new(Board::default());
+    let conclusion = libtest_mimic::run(&arguments, trials(&folder, &manifest, &board)?);
+    std::io::stdout().write_all(board.table().as_bytes())?;
+    if env::var_os(readme::UPDATE).is_some() && !arguments.list {
+        ensure!(conclusion.num_filtered_out == 0 && !conclusion.has_failed(), "README.md is written once every row agrees");
+        readme::write(&manifest)?;
+    }
+    Ok(conclusion.exit_code())
+}
+
+fn trials(folder: &Path, manifest: &Arc<Manifest>, board: &Arc<Board>) -> Result<Vec<Trial>> {
     let mut trials = Vec::new();
+    if env::var_os(readme::UPDATE).is_none() {
+        let manifest = Arc::clone(manifest);
+        trials.push(Trial::test("readme", move || Ok(readme::compare(&manifest)?)));
+    }
     for language in manifest.languages.keys() {
         for index in 0..manifest.seed.len() {
             let service = Arc::new(Service {
-                manifest: Arc::clone(&manifest),
+                manifest: Arc::clone(manifest),
                 index,
                 language: language.clone(),
                 folder: folder.join(language).join(&manifest.seed[index].variant),
@@ -62,80 +74,6 @@ fn trials(board: &Arc<Board>) -> Result<Vec<Trial>> {
         }
     }
     Ok(trials)
-}
-
-/// The manifest, as its own head describes it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Manifest {
-    languages: BTreeMap<String, Start>,
-    requests: BTreeMap<String, Requests>,
-    seed: Vec<Seed>,
-}
-
-/// How the services of one language are started, in their own folder.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Start {
-    run: String,
-    #[serde(default)]
-    env: BTreeMap<String, String>,
-}
-
-/// What hammer does, as its own options by their long names.
-#[derive(Deserialize)]
-struct Requests {
-    #[serde(default)]
-    shell: String,
-    #[serde(flatten)]
-    options: toml::Table,
-}
-
-impl Requests {
-    fn arguments(&self) -> Result<Vec<String>> {
-        let mut arguments = Vec::new();
-        for (name, value) in &self.options {
-            let values = value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-            for value in values {
-                arguments.push(format!("--{name}"));
-                match value {
-                    toml::Value::String(text) => arguments.push(text.clone()),
-                    toml::Value::Boolean(true) => {}
-                    other => bail!("--{name} is no text: {other}"),
-                }
-            }
-        }
-        if self.options.contains_key("data") {
-            arguments.extend(["--header", "content-type: application/json"].map(str::to_owned));
-        }
-        Ok(arguments)
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Seed {
-    variant: String,
-    case: Option<String>,
-    scan: Option<BTreeSet<String>>,
-    #[serde(default)]
-    advice: BTreeSet<String>,
-    requests: Option<String>,
-    verdict: Option<String>,
-    fails: Option<String>,
-    compatible: Option<String>,
-    incompatible: Option<String>,
-    rounds: Option<u32>,
-    effects: Option<Effects>,
-}
-
-/// How many effects there must have been where there were most of them.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Effects {
-    cell: String,
-    least: u64,
-    most: u64,
 }
 
 /// One variant in one language.
