@@ -4,6 +4,8 @@
 //!
 //!     cargo run --release --example detection [-- VOLLEYS REQUESTS]
 
+mod common;
+
 use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,10 +15,9 @@ use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::post;
-use clap::Parser;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use lockcheck::hammer::cli::HammerArgs;
+use common::{hammer, serve};
 use serde_json::Value;
 
 /// How long the service works between look-up and write; none where both are one step.
@@ -63,12 +64,6 @@ impl Store {
     }
 }
 
-#[derive(Parser)]
-struct Line {
-    #[command(flatten)]
-    args: HammerArgs,
-}
-
 #[allow(clippy::print_stdout)]
 fn main() -> anyhow::Result<()> {
     let mut words = std::env::args().skip(1);
@@ -79,11 +74,11 @@ fn main() -> anyhow::Result<()> {
     table.set_header(["window", "as measured, median", "volleys at one copy", "at three copies", "verdicts"]);
     for window in WINDOWS {
         let store = Store { window, ..Store::default() };
-        let servers = (0..COPIES).map(|_| serve(store.clone())).collect::<anyhow::Result<Vec<_>>>()?;
+        let servers = (0..COPIES).map(|_| copy(store.clone())).collect::<anyhow::Result<Vec<_>>>()?;
         let mut seen = Seen::default();
         while seen.fired() < volleys {
             let rounds = (volleys - seen.fired()).div_ceil(2).min(MOST_ROUNDS);
-            seen.add(&hammer(&servers, requests, rounds)?)?;
+            seen.add(&volleys_at(&servers, requests, rounds)?)?;
         }
         let mut took = store.took.lock().unwrap_or_else(PoisonError::into_inner).clone();
         took.sort();
@@ -140,28 +135,14 @@ impl Seen {
     }
 }
 
-fn hammer(servers: &[SocketAddr], requests: usize, rounds: usize) -> anyhow::Result<Value> {
-    let mut words = ["lockcheck", "-X", "POST", "-d", "{{fresh}}", "--format", "json"].map(str::to_owned).to_vec();
-    words.extend([format!("-n{requests}"), format!("--rounds={rounds}"), "--settle=1ms".to_owned()]);
-    words.extend(servers.iter().map(|server| format!("--url=http://{server}/")));
-    let mut report = Vec::new();
-    lockcheck::hammer::run(&Line::try_parse_from(words)?.args, &mut report, &|_| {})?;
-    Ok(serde_json::from_slice(&report)?)
+fn volleys_at(servers: &[SocketAddr], requests: usize, rounds: usize) -> anyhow::Result<Value> {
+    let options = ["-XPOST", "-d{{fresh}}", "--settle=1ms"].map(str::to_owned);
+    hammer(&[&options[..], &[format!("-n{requests}"), format!("--rounds={rounds}")]].concat(), servers)
 }
 
-/// A copy: a hyper server whose handlers each have a thread while they work, as those that ask a database do.
-fn serve(store: Store) -> anyhow::Result<SocketAddr> {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
-    listener.set_nonblocking(true)?;
-    let address = listener.local_addr()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    std::thread::spawn(move || {
-        runtime.block_on(async move {
-            let listener = tokio::net::TcpListener::from_std(listener)?;
-            axum::serve(listener, Router::new().route("/", post(redeem)).with_state(store)).await
-        })
-    });
-    Ok(address)
+/// A copy, whose handlers each have a thread while they work, as those that ask a database do.
+fn copy(store: Store) -> anyhow::Result<SocketAddr> {
+    serve(Router::new().route("/", post(redeem)).with_state(store))
 }
 
 async fn redeem(State(store): State<Store>, code: String) -> StatusCode {

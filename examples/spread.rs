@@ -1,21 +1,27 @@
 //! How close together a volley arrives: the spread between the first and the last handler entry at a hyper server, over
-//! many volleys, beside `oha` and `hey` where they are installed. Once with a handler that works for 5 ms, as one that asks
-//! a database does: this is the spread of the arrivals. Once with one that answers at once: answering the first requests
-//! then holds up the reading of the last, on a machine with few processors by more than the release itself takes.
+//! many volleys, beside `oha`, `hey`, `h2load`, `k6` and `curl` where they are installed, over HTTP/1.1 and HTTP/2. Once with a
+//! handler that works for 5 ms, as one that asks a database does: this is the spread of the arrivals. Once with one that answers
+//! at once: answering the first requests then holds up the reading of the last, on a machine with few processors by more than
+//! the release itself takes.
 //!
 //!     cargo run --release --example spread [-- VOLLEYS REQUESTS]
+//!     cargo run --release --example spread -- most [COPIES REQUESTS]
+//!
+//! The second fires as much as there can be, and says what memory that takes.
+
+mod common;
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::Router;
 use axum::extract::State;
-use axum::routing::post;
-use clap::Parser;
-use lockcheck::hammer::cli::HammerArgs;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use common::{hammer, serve, serve_at};
+use serde_json::{Value, json};
 
 /// What a handler is given to do, and the word for it.
 const WORK: [(&str, Duration); 2] =
@@ -23,63 +29,110 @@ const WORK: [(&str, Duration); 2] =
 
 type Arrivals = Arc<Mutex<Vec<Instant>>>;
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Handler {
     arrivals: Arrivals,
     work: Duration,
 }
 
-#[derive(Parser)]
-struct Line {
-    #[command(flatten)]
-    args: HammerArgs,
+impl Handler {
+    fn service(&self) -> Router {
+        Router::new().route("/", post(note)).route("/spread", get(told)).with_state(self.clone())
+    }
+
+    /// The arrivals since this was asked last.
+    fn taken(&self) -> Vec<Instant> {
+        std::mem::take(&mut *self.arrivals.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize, usual: usize| words.get(at).map_or(Ok(usual), |word| word.parse());
+    match words.first().map(String::as_str) {
+        Some("serve") => {
+            let work = Duration::from_micros(number(1, 0)? as u64);
+            let listener = TcpListener::bind(("127.0.0.1", std::env::var("PORT")?.parse()?))?;
+            serve_at(listener, Handler { work, ..Handler::default() }.service())
+        }
+        Some("most") => most(number(1, 10)?, number(2, 1000)?),
+        _ => spreads(number(0, 30)?, number(1, 50)?),
+    }
 }
 
 #[allow(clippy::print_stdout)]
-fn main() -> anyhow::Result<()> {
-    let mut words = std::env::args().skip(1);
-    let volleys: usize = words.next().map_or(Ok(30), |word| word.parse())?;
-    let requests: usize = words.next().map_or(Ok(50), |word| word.parse())?;
-    let arrivals = Arrivals::default();
+fn spreads(volleys: usize, requests: usize) -> anyhow::Result<()> {
     println!("{requests} requests, {volleys} volleys; spread of handler entries, median (p90) in us");
     for (name, work) in WORK {
         println!("\n{name}");
-        compare(&Handler { arrivals: Arc::clone(&arrivals), work }, volleys, requests)?;
+        compare(&Handler { work, ..Handler::default() }, volleys, requests)?;
     }
     Ok(())
 }
 
 #[allow(clippy::print_stdout)]
 fn compare(handler: &Handler, volleys: usize, requests: usize) -> anyhow::Result<()> {
-    let servers = (0..3).map(|_| serve(handler.clone())).collect::<anyhow::Result<Vec<_>>>()?;
+    let servers = (0..3).map(|_| serve(handler.service())).collect::<anyhow::Result<Vec<_>>>()?;
+    let folder = tempfile::tempdir()?;
+    let (body, script) = (folder.path().join("body.json"), folder.path().join("volley.js"));
     let (count, url) = (requests.to_string(), format!("http://{}/", servers[0]));
-    let oha = ["--no-tui", "-n", &count, "-c", &count, "-m", "POST", "-d", "{}", &url];
-    let hey = ["-n", &count, "-c", &count, "-m", "POST", "-d", "{}", &url];
+    std::fs::write(&body, "{}")?;
+    std::fs::write(
+        &script,
+        format!(
+            "import http from 'k6/http';\n\
+             export const options = {{ scenarios: {{ one: {{ executor: 'per-vu-iterations', vus: {count}, iterations: 1 }} }} }};\n\
+             export default () => http.post('{url}', '{{}}');\n"
+        ),
+    )?;
+    let (body, script) = (body.display().to_string(), script.display().to_string());
+    let each = format!("{url}?[1-{count}]");
     let mut ways = [
-        Way::new("io_uring, one copy", || hammer(&servers[..1], requests, "io_uring")),
-        Way::new("io_uring, three copies", || hammer(&servers, requests, "io_uring")),
-        Way::new("loop, one copy", || hammer(&servers[..1], requests, "loop")),
-        Way::new("loop, three copies", || hammer(&servers, requests, "loop")),
-        Way::new("oha", || peer("oha", &oha)),
-        Way::new("hey", || peer("hey", &hey)),
+        Way::new("io_uring, one copy", || ours(&servers[..1], requests, &["--release=io_uring"])),
+        Way::new("io_uring, three copies", || ours(&servers, requests, &["--release=io_uring"])),
+        Way::new("loop, one copy", || ours(&servers[..1], requests, &["--release=loop"])),
+        Way::new("loop, three copies", || ours(&servers, requests, &["--release=loop"])),
+        Way::new("oha", || peer("oha", &["--no-tui", "-n", &count, "-c", &count, "-m", "POST", "-d", "{}", &url])),
+        Way::new("hey", || peer("hey", &["-n", &count, "-c", &count, "-m", "POST", "-d", "{}", &url])),
+        Way::new("h2load, HTTP/1.1", || peer("h2load", &["--h1", "-n", &count, "-c", &count, "-d", &body, &url])),
+        Way::new("k6", || peer("k6", &["run", "--quiet", "--no-usage-report", &script])),
+        Way::new("curl", || {
+            let at_once = ["-s", "-Z", "--parallel-immediate", "--parallel-max", &count, "-o", "/dev/null", "-d", "{}", &each];
+            peer("curl", &at_once)
+        }),
+        Way::new("HTTP/2, one copy", || ours(&servers[..1], requests, &["--http2"])),
+        Way::new("HTTP/2, three copies", || ours(&servers, requests, &["--http2"])),
+        Way::new("oha, HTTP/2", || {
+            peer("oha", &["--no-tui", "--http2", "-n", &count, "-c", "1", "-p", &count, "-m", "POST", "-d", "{}", &url])
+        }),
+        Way::new("h2load, HTTP/2", || peer("h2load", &["-n", &count, "-c", "1", "-m", &count, "-d", &body, &url])),
+        Way::new("curl, HTTP/2", || {
+            let at_once = ["-s", "-Z", "--http2-prior-knowledge", "--parallel-max", &count, "-o", "/dev/null", "-d", "{}", &each];
+            peer("curl", &at_once)
+        }),
     ];
+    let mut frozen = Way::new("freeze gate, one copy", || Ok(()));
     // In turns, so that what else the machine does is shared by all.
     for _ in 0..volleys {
         for way in &mut ways {
-            way.measure(&handler.arrivals, requests);
+            way.measure(|fire| spread(handler, requests, fire));
         }
+        frozen.measure(|_| frozen_volley(handler.work, requests));
     }
-    for way in &mut ways {
+    for way in ways.iter_mut().chain([&mut frozen]) {
         let shown = way.show();
         println!("{:<22} {shown}", way.name);
     }
     Ok(())
 }
 
+/// What fires a volley.
+type Fire<'w> = dyn Fn() -> anyhow::Result<()> + 'w;
+
 /// One way to fire, and how far apart its requests arrived.
 struct Way<'w> {
     name: &'static str,
-    fire: Box<dyn Fn() -> anyhow::Result<()> + 'w>,
+    fire: Box<Fire<'w>>,
     spreads: Vec<Duration>,
     failure: Option<anyhow::Error>,
 }
@@ -89,9 +142,9 @@ impl<'w> Way<'w> {
         Way { name, fire: Box::new(fire), spreads: vec![], failure: None }
     }
 
-    fn measure(&mut self, arrivals: &Arrivals, requests: usize) {
+    fn measure(&mut self, measured: impl Fn(&Fire<'w>) -> anyhow::Result<Duration>) {
         if self.failure.is_none() {
-            match spread(arrivals, requests, &self.fire) {
+            match measured(&*self.fire) {
                 Ok(spread) => self.spreads.push(spread),
                 Err(error) => self.failure = Some(error),
             }
@@ -110,50 +163,54 @@ impl<'w> Way<'w> {
     }
 }
 
-/// A hyper server of one thread that notes when each request reaches its handler.
-fn serve(handler: Handler) -> anyhow::Result<SocketAddr> {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
-    listener.set_nonblocking(true)?;
-    let address = listener.local_addr()?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
-    std::thread::spawn(move || {
-        runtime.block_on(async move {
-            let listener = tokio::net::TcpListener::from_std(listener)?;
-            axum::serve(listener, Router::new().route("/", post(note)).with_state(handler)).await
-        })
-    });
-    Ok(address)
-}
-
 async fn note(State(handler): State<Handler>, _body: String) -> &'static str {
     let now = Instant::now();
-    if let Ok(mut arrivals) = handler.arrivals.lock() {
-        arrivals.push(now);
-    }
+    handler.arrivals.lock().unwrap_or_else(PoisonError::into_inner).push(now);
     if !handler.work.is_zero() {
         tokio::time::sleep(handler.work).await;
     }
     "ok"
 }
 
+async fn told(State(handler): State<Handler>) -> Json<Value> {
+    let arrivals = handler.taken();
+    Json(json!({ "us": between(&arrivals).as_micros() as u64, "arrivals": arrivals.len() }))
+}
+
+/// From the first to the last.
+fn between(arrivals: &[Instant]) -> Duration {
+    let (first, last) = (arrivals.iter().min(), arrivals.iter().max());
+    first.zip(last).map_or(Duration::ZERO, |(first, last)| last.duration_since(*first))
+}
+
 /// The time between the first and the last arrival of one volley.
-fn spread(arrivals: &Arrivals, requests: usize, fire: impl Fn() -> anyhow::Result<()>) -> anyhow::Result<Duration> {
-    arrivals.lock().map(|mut arrivals| arrivals.clear()).ok();
+fn spread(handler: &Handler, requests: usize, fire: &Fire<'_>) -> anyhow::Result<Duration> {
+    handler.taken();
     fire()?;
-    let seen = arrivals.lock().map(|arrivals| arrivals.clone()).unwrap_or_default();
-    anyhow::ensure!(seen.len() == requests, "{} of {requests} requests arrived", seen.len());
     std::thread::sleep(Duration::from_millis(20));
-    let (first, last) = (seen.iter().min(), seen.iter().max());
-    Ok(first.zip(last).map_or(Duration::ZERO, |(first, last)| last.duration_since(*first)))
+    let seen = handler.taken();
+    anyhow::ensure!(seen.len() == requests, "{} of {requests} requests arrived", seen.len());
+    Ok(between(&seen))
+}
+
+/// The same at a copy that hammer starts, so that it can stop it; the copy says what it saw.
+fn frozen_volley(work: Duration, requests: usize) -> anyhow::Result<Duration> {
+    let run = format!("--run={} serve {}", std::env::current_exe()?.display(), work.as_micros());
+    let fixed = ["--copies=1", "--gate=freeze", "--verify=GET /spread json:$", "--expect=after.arrivals > 1", "-d{}"];
+    let mut options: Vec<String> = fixed.map(str::to_owned).to_vec();
+    options.extend([run, format!("-n{requests}")]);
+    let report = hammer(&options, &[])?;
+    let seen = &report["experiments"][0]["after"];
+    let arrived = seen["arrivals"].as_u64().unwrap_or_default();
+    anyhow::ensure!(arrived == requests as u64, "{arrived} of {requests} requests arrived: {}", report["why"]);
+    Ok(Duration::from_micros(seen["us"].as_u64().unwrap_or_default()))
 }
 
 /// One volley: a fixed body, so that no controls are fired.
-fn hammer(servers: &[SocketAddr], requests: usize, mechanism: &str) -> anyhow::Result<()> {
-    let mut words = vec!["hammer".to_owned(), "-d".to_owned(), "{}".to_owned(), format!("-n{requests}")];
-    words.push(format!("--release={mechanism}"));
-    words.extend(servers.iter().map(|server| format!("--url=http://{server}/")));
-    lockcheck::hammer::run(&Line::try_parse_from(words)?.args, &mut std::io::sink(), &|_| {})?;
-    Ok(())
+fn ours(servers: &[SocketAddr], requests: usize, more: &[&str]) -> anyhow::Result<()> {
+    let mut options = vec!["-d{}".to_owned(), format!("-n{requests}")];
+    options.extend(more.iter().map(|&word| word.to_owned()));
+    hammer(&options, servers).map(|_| ())
 }
 
 fn peer(program: &str, words: &[&str]) -> anyhow::Result<()> {
@@ -161,4 +218,34 @@ fn peer(program: &str, words: &[&str]) -> anyhow::Result<()> {
     anyhow::ensure!(status.success(), "{program} ended with {status}");
     std::io::stdout().flush()?;
     Ok(())
+}
+
+/// Fires so many requests at each of so many copies in one volley.
+#[allow(clippy::print_stdout)]
+fn most(copies: usize, requests: usize) -> anyhow::Result<()> {
+    let began = Instant::now();
+    let run = format!("--run={} serve 0", std::env::current_exe()?.display());
+    let requests = format!("-n{}", requests * copies);
+    let options = [run, format!("--copies={copies}"), "-d{}".to_owned(), requests, "--expect=successes >= 0".to_owned()];
+    let report = hammer(&options, &[])?;
+    let volley = &report["experiments"][0];
+    println!(
+        "{} requests at {copies} copies: {} accepted, {} without an answer, {} in flight at once, released within {} us; {:.1?} in all; \
+         hammer had {} of memory at most",
+        volley["requests"],
+        volley["successes"],
+        volley["unknown"],
+        volley["overlap"],
+        volley["spread_us"],
+        began.elapsed(),
+        memory()
+    );
+    Ok(())
+}
+
+/// The most memory this program had, as the system tells it.
+fn memory() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.map_or("an unknown amount".to_owned(), |amount| amount.trim().to_owned())
 }
