@@ -132,7 +132,7 @@ impl Value {
             }
         }
         // What an object does not name itself is of the one object that it is spread from.
-        if let Value::Object(_, entries) = self
+        if let Value::Object(None, entries) = self
             && entries.iter().all(|(key, _)| !is_computed(key))
             && let mut spread = entries.iter().filter(|(key, _)| **key == *"...")
             && let (Some((_, of)), None) = (spread.next(), spread.next())

@@ -76,11 +76,7 @@ pub fn reads(event: &FlatEvent) -> bool {
 /// Why an effect needs no decision of one process: something all copies see decides, doing it twice does no harm, or no other
 /// copy does the same.
 pub fn harmless(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
-    decided(view, index, event)
-        .or_else(|| idempotent(view, event))
-        .or_else(|| own_row(view, event))
-        .or_else(|| own_share(view, event))
-        .or_else(|| own_buffer(view, event))
+    decided(view, index, event).or_else(|| of_each_copy(view, event))
 }
 
 /// Why an effect that each copy comes to may be done by each. A sum is wrong if it is added to twice, however it is added.
@@ -89,9 +85,15 @@ pub fn harmless_again(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<
     decided_in_itself(view, event)
         .filter(|reason| !(sum && reason.why == Why::Atomic))
         .or_else(|| decided_elsewhere(view, index, event))
-        .or_else(|| idempotent(view, event))
+        .or_else(|| of_each_copy(view, event))
+}
+
+/// Why an effect does no harm if each copy does it: the second changes nothing, or each does what is its own.
+fn of_each_copy(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
+    idempotent(view, event)
         .or_else(|| own_row(view, event))
         .or_else(|| own_share(view, event))
+        .or_else(|| own_buffer(view, event))
 }
 
 /// Why doing it twice does no more than doing it once.

@@ -1,5 +1,4 @@
-//! [`Unit`]: one file in a form that no longer says which language it came from.
-//! Statements become [`Step`]s, expressions [`Expr`]s. A language file knows no library's name, later stages no language's syntax.
+//! [`Unit`]: one file as [`Step`]s and [`Expr`]s, which no longer say what language it came from and name no library.
 
 use crate::files::{Gap, Language, Span};
 
@@ -355,7 +354,7 @@ pub enum ExprKind {
     Object {
         /// The struct's name, where the literal says it.
         ty: Option<String>,
-        /// Entries. A spread has the key `...`; a computed one ([`super::is_computed`]) is `[]` or `[name]`.
+        /// Entries; the key of a spread is `...`, a computed one [`super::is_computed`].
         entries: Vec<(String, Expr)>,
     },
     /// Array, list, tuple, set literal.

@@ -9,7 +9,13 @@ use crate::rules::{Meaning, TypeKind};
 impl Writer<'_, '_> {
     /// What stands under a name in what a followed call gave: `Some(Lease { key, .. })`, `null` or an error gives `key`.
     pub(super) fn part_given(&self, holder: &Value, name: &str) -> Option<Value> {
-        let Value::Flat(index) = self.behind(holder) else { return None };
+        let index = match self.behind(holder) {
+            Value::Flat(index) => index,
+            held @ (Value::Any(_) | Value::Choose(_) | Value::Object(..)) => {
+                return Some(held.member(name)).filter(|part| !matches!(part, Value::Member(..)));
+            }
+            _ => return None,
+        };
         let call = self.events.get(index as usize).filter(|call| call.inlined)?;
         let mut part = None;
         for (given, _) in &call.returns {

@@ -185,7 +185,7 @@ impl Tree {
         }
         let found = match value {
             Value::Module(owner, name) => self.ty_of_name(*owner, name, depth + 1),
-            Value::Global(name) => match self.from_glob(file, name, depth) {
+            Value::Global(name) => match self.glob_name(file, name, depth) {
                 Ty::Unknown => self.known_path(Ty::lib(name.clone()), file),
                 found => found,
             },

@@ -67,7 +67,7 @@ impl Tree {
     }
 
     /// What a name that a file does not declare is by what the file takes from elsewhere whole (`use schema::users::dsl::*`).
-    pub(super) fn from_glob(&self, file: u32, name: &str, depth: u32) -> Ty {
+    pub(super) fn glob_name(&self, file: u32, name: &str, depth: u32) -> Ty {
         let rust = self.files.get(file as usize).is_some_and(|facts| facts.unit.language == Language::Rust);
         let item = rust && name.starts_with(char::is_lowercase) && !self.packs(file).speaks_of(name);
         if item { self.ty_of_name(file, name, depth + 1) } else { Ty::Unknown }
