@@ -50,12 +50,17 @@ const VOLLEY: [&str; 8] = ["--http2", "-d", "{{fresh}}", "-n", "20", "--rounds",
 fn a_volley_in_the_clear_reaches_every_copy_at_once() {
     let (_folder, script) = script();
     let run = format!("node {} once 100", script.display());
-    let (verdict, report) = hammer(&[&["--run", &run, "--copies", "2", "--settle", "1ms"][..], &VOLLEY].concat()).unwrap();
-    assert_eq!(verdict, Verdict::Broken, "each process has a set of its own: {report:#}");
-    assert!(diagnosis(&report).contains(&"process-guard"), "{report:#}");
-    let volley = cells(&report, "c4")[0];
-    assert_eq!((&volley["successes"], &volley["refused"], &volley["early"]), (&2.into(), &18.into(), &0.into()), "{report:#}");
-    assert!(volley["overlap"].as_u64() >= Some(2), "{report:#}");
+    // A busy machine can take the releasing thread its turn between two copies, which answer at once.
+    let at_once = (0..3).any(|_| {
+        let (verdict, report) = hammer(&[&["--run", &run, "--copies", "2", "--settle", "1ms"][..], &VOLLEY].concat()).unwrap();
+        assert_eq!(verdict, Verdict::Broken, "each process has a set of its own: {report:#}");
+        assert!(diagnosis(&report).contains(&"process-guard"), "{report:#}");
+        let volley = cells(&report, "c4")[0];
+        let counts = (&volley["successes"], &volley["refused"], &volley["early"]);
+        assert_eq!(counts, (&2.into(), &18.into(), &0.into()), "{report:#}");
+        volley["overlap"].as_u64() >= Some(2)
+    });
+    assert!(at_once, "in three volleys no copy's requests were under way with another's");
 }
 
 #[test]
