@@ -331,7 +331,7 @@ fn adds_to_counted(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, co
 
 /// Whether a value has to do with how many of something there are: its length, or what was counted of it.
 fn counts_what(view: &View<'_>, value: &Value, rows: &dyn Fn(&Value) -> bool) -> bool {
-    let many = |name: &str| matches!(name, "length" | "size" | "count" | "len");
+    let many = |name: &str| view.world.tree.book.verbs.is_size(name);
     let counted = |part: &Value| match part {
         Value::Member(of, name) => {
             many(name) && rows(of) || matches!(&**of, Value::Member(_, count) if column_key(count) == "count") && rows(part)

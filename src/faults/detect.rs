@@ -18,8 +18,8 @@ use super::sure::{Reached, of_guards};
 use super::view::{View, World};
 use super::{Confidence, Endpoint, Finding, Hop, Place, Role};
 use super::{
-    configured, data, early_release, handed_code, host_lock, lease, limiter, lock_map, migration, one_time, process_counter,
-    process_guard, process_lock, refresh_stampede, shared_lock, stale_read, transaction_held, unleased_job, version, wrong_row,
+    configured, data, early_release, host_lock, lease, limiter, lock_map, migration, one_time, process_counter, process_guard,
+    process_lock, refresh_stampede, shared_lock, stale_read, transaction_held, unleased_job, version, wrong_row,
 };
 use crate::facts::{Act, FnRef};
 use crate::files::Source;
@@ -196,7 +196,6 @@ fn judged(world: &World<'_>, flattener: &Flattener<'_>, flat: &Flat) -> Judged {
     process_guard::detect(&view, &mut found);
     process_counter::detect(&view, &mut found);
     limiter::detect(&view, &mut found);
-    handed_code::detect(&view, &mut found);
     unleased_job::detect(&view, flattener, &mut found);
     shared_lock::detect(&view, &mut found);
     lease::detect(&view, flattener, &mut found);

@@ -18,7 +18,6 @@ mod early_release;
 mod effects;
 mod factory;
 mod finding;
-mod handed_code;
 mod harm;
 mod holds;
 mod host_lock;

@@ -9,7 +9,7 @@ use super::tests_of_state::{base, changes, tests_in};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{FnRef, Value};
-use crate::program::{FlatEvent, Place, Spot, What};
+use crate::program::{Args, FlatEvent, Place, Spot, What};
 use crate::rules::{Meaning, Scope, TypeKind};
 use crate::syntax::BinaryOp;
 
@@ -20,7 +20,7 @@ pub(super) type MadeUp = HashMap<Place, Spot>;
 
 pub(super) fn detect(view: &View<'_>, judged: &mut Judged) {
     let all = changes(view);
-    let puts = all.iter().filter(|change| !change.removes && fresh(view, &change.value) && keeps(view, &change.place));
+    let puts = all.iter().filter(|change| !change.removes && is_made_up(view, &change.value) && keeps(view, &change.place));
     let made_up: Vec<(Place, Spot)> = puts.map(|put| (root(&put.place), view.event(put.event).at)).collect();
     let conds = view.flat.conds.iter().map(|cond| (&cond.value, cond.at));
     let here = view.flat.events.first().map(|event| event.at);
@@ -48,6 +48,15 @@ pub(super) fn detect(view: &View<'_>, judged: &mut Judged) {
         judged.push(candidate.at_most(Confidence::High).about(Subject::of(Kind::Sessions, asked).kept_in(view, &place)));
     }
     judged.made_up.extend(made_up);
+}
+
+/// Whether a value is new each time, or an object that is made of one that is.
+fn is_made_up(view: &View<'_>, value: &Value) -> bool {
+    let parts = match value {
+        Value::Flat(index) => view.event(*index).call().map_or(&[][..], |(_, args)| args),
+        _ => &[],
+    };
+    fresh(view, value) || parts.iter().any(|(_, part)| fresh(view, part))
 }
 
 /// The state as a whole.
@@ -88,21 +97,22 @@ fn comes_from_outside(view: &View<'_>, value: &Value) -> bool {
     let given = |value: &Value| value.any(&|part| matches!(part, Value::Param(..)));
     given(value)
         || view.flat.depends(value).into_iter().map(|index| view.event(index)).any(|event| {
-            event.statement().is_none() && event.call().is_some_and(|(_, args)| args.iter().any(|(_, value)| given(value)))
+            let asks = |(callee, args): (&Value, &Args)| given(callee) || args.iter().any(|(_, value)| given(value));
+            event.statement().is_none() && event.call().is_some_and(asks)
         })
 }
 
 /// The state that a value was taken out of by its key, and the call that took it.
 fn kept_in<'v>(view: &View<'v>, value: &Value, at: Spot) -> Option<(Place, &'v FlatEvent)> {
     let asked = tests_in(view, value, at).into_iter().filter_map(|test| Some((test.place, view.event(test.event?))));
-    let mut removed: Vec<u32> = view.flat.depends(value).into_iter().collect();
-    removed.sort_unstable();
-    let removed = removed.into_iter().filter_map(|index| {
+    let mut taken: Vec<u32> = view.flat.depends(value).into_iter().collect();
+    taken.sort_unstable();
+    let taken = taken.into_iter().filter_map(|index| {
         let event = view.event(index);
-        let receiver = &event.meant(Meaning::Remove)?.receiver;
+        let receiver = &event.meant(Meaning::Remove).or_else(|| event.meant(Meaning::Get))?.receiver;
         Some((view.place(receiver)?, event))
     });
-    asked.chain(removed).map(|(place, event)| (root(&place), event)).find(|(place, _)| keeps(view, place))
+    asked.chain(taken).map(|(place, event)| (root(&place), event)).find(|(place, _)| keeps(view, place))
 }
 
 /// Leaves out look-ups in state where nothing is put that was made up, and names what is.

@@ -40,8 +40,6 @@ pub struct ReachRules {
     pub starter_words: Vec<String>,
     /// Variables by which a development server tells the copy that it starts anew from itself: none in what serves.
     pub reloader_names: Vec<String>,
-    /// What is sent to people so that they say it again.
-    pub secret_words: Vec<String>,
     /// Words in a package's name that say it is for developing or showing the others.
     pub dev_words: Vec<String>,
     /// Words in a setting or argument that say whether a copy changes the schema.

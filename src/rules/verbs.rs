@@ -26,6 +26,7 @@ pub struct Verbs {
     absence: HashSet<String>,
     removals: Vec<String>,
     clocks: HashSet<String>,
+    sizes: HashSet<String>,
     stamps: HashSet<String>,
     ends: Vec<String>,
     tellers: HashSet<String>,
@@ -142,6 +143,11 @@ impl Verbs {
     pub fn takes_away(&self, name: &str) -> bool {
         let name = name.to_lowercase();
         self.removals.iter().any(|verb| name.starts_with(verb))
+    }
+
+    /// Whether a member or a function of this name tells how many of something there are.
+    pub fn is_size(&self, name: &str) -> bool {
+        self.sizes.contains(name)
     }
 
     /// Whether a parameter's name says that it is handed the time.
