@@ -10,17 +10,16 @@ pub fn name_fits(path: &str, pattern: &str) -> bool {
 
 /// Whether a name fits a pattern.
 pub fn glob(name: &str, pattern: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
-    let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
-    for part in middle {
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
+    let Some((first, rest)) = pattern.split_once('*') else { return name == pattern };
+    let Some(mut name) = name.strip_prefix(first) else { return false };
+    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in middle.split('*') {
+        match name.find(part) {
+            Some(at) => name = &name[at + part.len()..],
             None => return false,
         }
     }
-    rest.ends_with(last)
+    name.ends_with(last)
 }
 
 #[cfg(test)]

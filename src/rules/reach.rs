@@ -126,7 +126,10 @@ impl ReachRules {
 /// Whether a folder of the path (`tests/`) or its last name (`*.test.*`) fits a pattern.
 pub(super) fn fits(path: &str, pattern: &str) -> bool {
     match pattern.strip_suffix('/') {
-        Some(folder) if folder.contains('/') => format!("/{path}").contains(&format!("/{folder}/")),
+        Some(folder) if folder.contains('/') => {
+            let begins = |from: &str| from.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+            begins(path) || path.match_indices('/').any(|(at, _)| begins(&path[at + 1..]))
+        }
         Some(folder) => {
             let mut folders = path.split('/');
             folders.next_back();
