@@ -70,11 +70,17 @@ pub fn scan(options: &ScanOptions, progress: &(dyn Fn(Progress) + Sync)) -> anyh
     let mut read = threads.install(|| read_waves(&parsed_sources(&tree), &modules, options.every_file, &is_data, progress));
     tree.gaps.extend(read.iter_mut().flat_map(|parsed| std::mem::take(&mut parsed.gaps)));
     let parsed = read.iter().filter(|parsed| !parsed.failed).count();
+    let data: HashSet<String> = parsed_sources(&tree)
+        .iter()
+        .zip(&read)
+        .filter(|(_, parsed)| parsed.data)
+        .map(|(source, _)| source.path.clone())
+        .collect();
     let facts: Vec<FileFacts> = read.into_iter().map(|parsed| parsed.facts).collect();
     let remarks: Vec<Remark> = remarks(&parsed_sources(&tree), &facts).collect();
     let bytes = bytes(&tree);
     // Facts say what texts said; a finding's lines are read again.
-    tree.forget(|source| !syntax::reads(source.language) || is_data(source));
+    tree.forget(|source| !syntax::reads(source.language) || data.contains(&source.path));
 
     progress(Progress { stage: "linking", done: 0, total: 0 });
     let sources = parsed_sources(&tree);

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::value::replaced;
 use super::{FnRef, Value};
-use crate::files::Span;
+use crate::files::{Atom, Span};
 use crate::syntax::{BinaryOp, CallForm, ExitKind, TypeRef, Unit};
 
 /// What one file does.
@@ -18,13 +19,13 @@ pub struct FileFacts {
     /// By function, in the order of the unit.
     pub functions: Vec<FnFacts>,
     /// Initial values of declared fields, by class and name.
-    pub field_values: FxHashMap<(u32, Arc<str>), Value>,
+    pub field_values: FxHashMap<(u32, Atom), Value>,
     /// Decorators of classes, by class.
     pub class_marks: FxHashMap<u32, Vec<Mark>>,
     /// Decorators of declared fields, by class and name.
-    pub field_marks: FxHashMap<(u32, Arc<str>), Vec<Mark>>,
+    pub field_marks: FxHashMap<(u32, Atom), Vec<Mark>>,
     /// Module-level variables.
-    pub names: FxHashMap<Arc<str>, ModuleName>,
+    pub names: FxHashMap<Atom, ModuleName>,
 }
 
 /// A decorator, as a value of the module's top level, and where it stands.
@@ -53,7 +54,7 @@ pub struct FnFacts {
     /// `try` statements the events point into.
     pub tries: Vec<TryFact>,
     /// What each local variable can be.
-    pub locals: FxHashMap<Arc<str>, Value>,
+    pub locals: FxHashMap<Atom, Value>,
     /// Decorators, as values of the module's top level.
     pub decorators: Vec<Mark>,
     /// It has no body, or an empty one: the signature of an interface's or abstract method.
@@ -124,7 +125,7 @@ pub struct Event {
     /// One past the last event before its result dies: the end of the block that binds it, else of its statement.
     pub lives_to: u32,
     /// The name its result is bound to.
-    pub bound: Option<Arc<str>>,
+    pub bound: Option<Atom>,
     /// The type the code says its result is of.
     pub said: Option<Box<TypeRef>>,
     /// Nothing looks at its result.
@@ -132,6 +133,9 @@ pub struct Event {
     /// Its error leaves the function (Rust's `?`).
     pub propagated: bool,
 }
+
+/// An argument: its keyword, where it has one, and its value.
+pub type Arg = (Option<Atom>, Value);
 
 /// What happens.
 #[derive(Debug, Clone)]
@@ -141,7 +145,7 @@ pub enum Act {
         /// What is called.
         callee: Value,
         /// Arguments with their keywords.
-        args: Vec<(Option<Arc<str>>, Value)>,
+        args: Arc<[Arg]>,
         /// The form.
         form: CallForm,
         /// Whether its end is waited for.
@@ -193,11 +197,26 @@ impl FileFacts {
             field.init = None;
             field.decorators = vec![];
         }
+        for class in &mut self.unit.classes {
+            class.fields.shrink_to_fit();
+            class.methods.shrink_to_fit();
+        }
+        self.unit.functions.iter_mut().for_each(|function| function.params.shrink_to_fit());
+        self.unit.functions.shrink_to_fit();
+        self.unit.classes.shrink_to_fit();
+        self.unit.imports.shrink_to_fit();
+        self.unit.exports.shrink_to_fit();
         for function in &mut self.functions {
             function.events.shrink_to_fit();
             function.conds.shrink_to_fit();
         }
     }
+}
+
+/// Arguments with the values for which `new` gives another; the same ones where it gives none.
+pub fn renewed_args(args: &Arc<[Arg]>, mut new: impl FnMut(&Value) -> Option<Value>) -> Arc<[Arg]> {
+    let of = |(name, value): &Arg| new(value).map(|value| (name.clone(), value));
+    replaced(args, of).map_or_else(|| args.clone(), Arc::from)
 }
 
 impl FnFacts {

@@ -6,6 +6,6 @@ mod scope;
 mod value;
 mod walk;
 
-pub use event::{Act, Cond, Event, FileFacts, FnFacts, Guard, LoopFact, Mark, ModuleName, TryFact};
+pub use event::{Act, Arg, Cond, Event, FileFacts, FnFacts, Guard, LoopFact, Mark, ModuleName, TryFact, renewed_args};
 pub use value::{FnRef, Piece, Value};
 pub use walk::facts;

@@ -1,25 +1,24 @@
 //! Which names each function binds itself, so that a name can be told local, captured, of the module or unbound.
 
-use std::cell::RefCell;
-use std::sync::Arc;
-
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::RefCell;
 
 use super::{FnRef, Value};
+use crate::files::Atom;
 use crate::syntax::{FnId, Step, StepKind, Target, Unit, is_temporary};
 
 /// The names of a unit, by the function that binds them.
 pub(super) struct Scopes {
     file: u32,
-    by_function: Vec<FxHashSet<Arc<str>>>,
+    by_function: Vec<FxHashSet<Atom>>,
     parents: Vec<Option<u32>>,
-    words: RefCell<FxHashSet<Arc<str>>>,
-    captured: RefCell<FxHashSet<(u32, Arc<str>)>>,
+    words: RefCell<FxHashSet<Atom>>,
+    captured: RefCell<FxHashSet<(u32, Atom)>>,
 }
 
 impl Scopes {
     pub(super) fn new(file: u32, unit: &Unit) -> Scopes {
-        let mut by_function: Vec<FxHashSet<Arc<str>>> = Vec::with_capacity(unit.functions.len());
+        let mut by_function: Vec<FxHashSet<Atom>> = Vec::with_capacity(unit.functions.len());
         for (index, function) in unit.functions.iter().enumerate() {
             let mut names = FxHashSet::default();
             function.params.iter().for_each(|param| names_of(&param.target, &mut names));
@@ -27,13 +26,13 @@ impl Scopes {
             by_function.push(names);
         }
         if let Some(module) = by_function.first_mut() {
-            module.extend(unit.imports.iter().map(|import| Arc::from(import.local.as_str())));
+            module.extend(unit.imports.iter().map(|import| Atom::from(import.local.as_str())));
             module
-                .extend(unit.classes.iter().filter(|class| class.parent == FnId(0)).map(|class| Arc::from(class.name.as_str())));
+                .extend(unit.classes.iter().filter(|class| class.parent == FnId(0)).map(|class| Atom::from(class.name.as_str())));
         }
         for class in unit.classes.iter().filter(|class| class.parent != FnId(0)) {
             if let Some(names) = by_function.first_mut() {
-                names.insert(Arc::from(class.name.as_str()));
+                names.insert(Atom::from(class.name.as_str()));
             }
         }
         let parents = unit.functions.iter().map(|function| function.parent.map(|parent| parent.0)).collect();
@@ -41,12 +40,12 @@ impl Scopes {
     }
 
     /// A text, kept once for the file.
-    pub(super) fn word(&self, text: &str) -> Arc<str> {
+    pub(super) fn word(&self, text: &str) -> Atom {
         let mut words = self.words.borrow_mut();
         match words.get(text) {
             Some(known) => known.clone(),
             None => {
-                let word: Arc<str> = text.into();
+                let word: Atom = text.into();
                 words.insert(word.clone());
                 word
             }
@@ -61,7 +60,7 @@ impl Scopes {
     }
 
     /// Whether a variable of a function stands in any value.
-    pub(super) fn is_captured(&self, func: u32, name: &Arc<str>) -> bool {
+    pub(super) fn is_captured(&self, func: u32, name: &Atom) -> bool {
         self.captured.borrow().contains(&(func, name.clone()))
     }
 
@@ -95,7 +94,7 @@ impl Scopes {
 }
 
 /// Names bound by the steps of one function (nested functions have their own).
-fn declared(steps: &[Step], module: bool, names: &mut FxHashSet<Arc<str>>) {
+fn declared(steps: &[Step], module: bool, names: &mut FxHashSet<Atom>) {
     for step in steps {
         match &step.kind {
             StepKind::Bind { target, declares, .. } => {
@@ -116,7 +115,7 @@ fn declared(steps: &[Step], module: bool, names: &mut FxHashSet<Arc<str>>) {
             StepKind::Try { body, catches, otherwise, finally } => {
                 declared(body, module, names);
                 for catch in catches {
-                    names.extend(catch.binding.as_deref().map(Arc::from));
+                    names.extend(catch.binding.as_deref().map(Atom::from));
                     declared(&catch.body, module, names);
                 }
                 declared(otherwise, module, names);
@@ -135,10 +134,10 @@ fn declared(steps: &[Step], module: bool, names: &mut FxHashSet<Arc<str>>) {
 }
 
 /// Names a target binds.
-pub(super) fn names_of(target: &Target, names: &mut FxHashSet<Arc<str>>) {
+pub(super) fn names_of(target: &Target, names: &mut FxHashSet<Atom>) {
     match target {
         Target::Name(name, _) => {
-            names.insert(Arc::from(name.as_str()));
+            names.insert(Atom::from(name.as_str()));
         }
         Target::Fields(fields) => fields.iter().for_each(|(_, inner)| names_of(inner, names)),
         Target::Items(items) => items.iter().for_each(|inner| names_of(inner, names)),
@@ -148,4 +147,4 @@ pub(super) fn names_of(target: &Target, names: &mut FxHashSet<Arc<str>>) {
 }
 
 /// The values of parameters, by name.
-pub(in crate::facts) type Env = FxHashMap<Arc<str>, Value>;
+pub(in crate::facts) type Env = FxHashMap<Atom, Value>;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::files::Atom;
 use crate::syntax::{BinaryOp, Shape, is_computed};
 
 /// A function of the tree.
@@ -26,7 +27,7 @@ pub enum Value {
     /// A constant.
     Number(f64),
     /// A constant.
-    Text(Arc<str>),
+    Text(Atom),
     /// A text with values in it.
     Template(Arc<[Piece]>),
     /// A parameter of a function.
@@ -34,13 +35,13 @@ pub enum Value {
     /// The receiver of a method.
     This(FnRef),
     /// A module-level name of a file: a variable, function, class or import.
-    Module(u32, Arc<str>),
+    Module(u32, Atom),
     /// A name nothing in its file binds.
-    Global(Arc<str>),
+    Global(Atom),
     /// A variable of an enclosing function.
-    Captured(FnRef, Arc<str>),
+    Captured(FnRef, Atom),
     /// A member of a value.
-    Member(Arc<Value>, Arc<str>),
+    Member(Arc<Value>, Atom),
     /// An element by key.
     Index(Arc<Value>, Arc<Value>),
     /// One of the elements, as a loop gives them.
@@ -50,7 +51,7 @@ pub enum Value {
     /// The result of an event of a flattened function (made by `program`).
     Flat(u32),
     /// An object, dict or struct literal, with the struct's name.
-    Object(Option<Arc<str>>, Arc<[(Arc<str>, Value)]>),
+    Object(Option<Atom>, Arc<Vec<(Atom, Value)>>),
     /// A list, tuple or set literal.
     List(Arc<[Value]>),
     /// A function or lambda.
@@ -75,7 +76,7 @@ pub enum Value {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Piece {
     /// Constant text.
-    Text(Arc<str>),
+    Text(Atom),
     /// A value.
     Value(Value),
 }
@@ -111,7 +112,7 @@ impl Value {
 
     /// A member of this value; of an object literal, the entry itself. What is left of an object when members are taken out
     /// (`...`) still has them here: of a literal it is the literal, and its members are the object's.
-    pub fn member(&self, name: impl AsRef<str> + Into<Arc<str>>) -> Value {
+    pub fn member(&self, name: impl AsRef<str> + Into<Atom>) -> Value {
         match self {
             Value::Object(..) if name.as_ref() == "..." => return self.clone(),
             Value::Member(of, rest) if &**rest == "..." => return of.member(name),
@@ -187,6 +188,14 @@ impl Value {
         }
     }
 
+    /// Calls `visit` on each value directly inside this one.
+    pub fn each_child<'a>(&'a self, visit: &mut dyn FnMut(&'a Value)) {
+        self.any_child(&mut |child| {
+            visit(child);
+            false
+        });
+    }
+
     /// Calls `visit` on this value and everything inside it, outermost first.
     pub fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Value)) {
         visit(self);
@@ -218,7 +227,7 @@ impl Value {
                     Piece::Text(_) => None,
                     Piece::Value(value) => value.mapped(replace).map(Piece::Value),
                 };
-                replaced(pieces, of).map(Value::Template)
+                replaced(pieces, of).map(|pieces| Value::Template(pieces.into()))
             }
             Value::Member(inner, name) => match inner.mapped(replace) {
                 Some(inner) => Some(inner.member(name.clone())),
@@ -229,13 +238,13 @@ impl Value {
             Value::Not(inner) => inner.mapped(replace).map(|inner| Value::Not(Arc::new(inner))),
             Value::Is(inner, shape) => inner.mapped(replace).map(|inner| Value::Is(Arc::new(inner), shape.clone())),
             Value::Object(ty, entries) => {
-                let of = |(key, value): &(Arc<str>, Value)| value.mapped(replace).map(|value| (key.clone(), value));
-                replaced(entries, of).map(|entries| Value::Object(ty.clone(), entries))
+                let of = |(key, value): &(Atom, Value)| value.mapped(replace).map(|value| (key.clone(), value));
+                replaced(entries, of).map(|entries| Value::Object(ty.clone(), entries.into()))
             }
-            Value::List(items) => replaced(items, |item| item.mapped(replace)).map(Value::List),
-            Value::All(items) => replaced(items, |item| item.mapped(replace)).map(Value::All),
-            Value::Any(items) => replaced(items, |item| item.mapped(replace)).map(|items| Value::one_of(items.iter().cloned())),
-            Value::Mix(items) => replaced(items, |item| item.mapped(replace)).map(Value::Mix),
+            Value::List(items) => replaced(items, |item| item.mapped(replace)).map(|items| Value::List(items.into())),
+            Value::All(items) => replaced(items, |item| item.mapped(replace)).map(|items| Value::All(items.into())),
+            Value::Any(items) => replaced(items, |item| item.mapped(replace)).map(Value::one_of),
+            Value::Mix(items) => replaced(items, |item| item.mapped(replace)).map(|items| Value::Mix(items.into())),
             Value::Op(op, pair) => {
                 let [left, right] = &**pair;
                 let (new_left, new_right) = (left.mapped(replace), right.mapped(replace));
@@ -327,7 +336,7 @@ impl Value {
 }
 
 /// A list with some of its items replaced; `None` where none is.
-fn replaced<T: Clone>(items: &Arc<[T]>, mut of: impl FnMut(&T) -> Option<T>) -> Option<Arc<[T]>> {
+pub(super) fn replaced<T: Clone>(items: &[T], mut of: impl FnMut(&T) -> Option<T>) -> Option<Vec<T>> {
     let mut changed: Option<Vec<T>> = None;
     for (index, item) in items.iter().enumerate() {
         match (of(item), &mut changed) {
@@ -342,7 +351,7 @@ fn replaced<T: Clone>(items: &Arc<[T]>, mut of: impl FnMut(&T) -> Option<T>) -> 
             (None, None) => {}
         }
     }
-    changed.map(Arc::from)
+    changed
 }
 
 /// Two values with some of their parts replaced; `None` where none is.
@@ -377,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_member_of_a_literal_is_its_entry() {
-        let object = Value::Object(None, [(Arc::from("a"), Value::Number(1.0))].into());
+        let object = Value::Object(None, vec![(Atom::from("a"), Value::Number(1.0))].into());
         assert_eq!(object.member("a"), Value::Number(1.0));
     }
 }

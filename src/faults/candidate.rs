@@ -1,12 +1,11 @@
 //! A fault seen in one function, before it is known whether the same fault was seen nearer to its cause.
 
-use std::sync::Arc;
-
 use super::Confidence;
 use super::Role;
 use super::subject::{Kind, Subject};
 use super::view::View;
 use crate::facts::FnRef;
+use crate::files::Atom;
 use crate::program::{FlatEvent, Holder, Place, Spot};
 use crate::rules::Severity;
 
@@ -68,7 +67,7 @@ pub struct Candidate {
     pub accepted: bool,
     /// The libraries in evidence: the cure is told in the words of the first that has any. The work's comes first, because
     /// the write itself is the simplest place to decide.
-    pub libraries: Vec<Arc<str>>,
+    pub libraries: Vec<Atom>,
     /// What the function alone does not show, and what must be so.
     pub only: Option<Only>,
     /// What is at fault; none where it is the data's own read and write.

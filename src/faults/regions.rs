@@ -1,10 +1,9 @@
 //! Locks of a function, and the events during which each is held.
 
-use std::sync::Arc;
-
 use super::in_line::end_of_line;
 use super::view::View;
 use crate::facts::{Act, Value};
+use crate::files::Atom;
 use crate::program::{Carried, FlatEvent, Lifetime, Place, Tree, Ty, What, unwrapped};
 use crate::rules::{Meaning, Pick, Scope, Selector, TypeKind};
 
@@ -167,7 +166,7 @@ fn makes_a_lock(tree: &Tree, maker: &Value, file: u32) -> bool {
 }
 
 /// What one way to look finds among a maker's arguments. A constant is no number, and so no limit.
-fn picked(tree: &Tree, pick: &Pick, args: &[(Option<Arc<str>>, Value)]) -> Option<Value> {
+fn picked(tree: &Tree, pick: &Pick, args: &[(Option<Atom>, Value)]) -> Option<Value> {
     let (value, keys) = match pick {
         Pick::Arg(index, keys) => (&args.iter().filter(|(name, _)| name.is_none()).nth(*index)?.1, keys),
         Pick::Keyword(word, keys) => (&args.iter().find(|(name, _)| name.as_deref() == Some(word))?.1, keys),

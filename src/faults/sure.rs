@@ -1,7 +1,8 @@
 //! What each level of confidence asks for, beside what the detectors say of their own links.
 
 use std::cell::OnceCell;
-use std::collections::HashSet;
+
+use rustc_hash::FxHashSet;
 
 use super::candidate::Candidate;
 use super::view::View;
@@ -33,7 +34,7 @@ pub(super) fn of_guards(view: &View<'_>, candidate: Candidate) -> Candidate {
 pub(super) struct Reached<'a> {
     tree: &'a Tree,
     reach: &'a Reach,
-    named: OnceCell<HashSet<String>>,
+    named: OnceCell<FxHashSet<&'a str>>,
 }
 
 impl<'a> Reached<'a> {
@@ -68,7 +69,7 @@ impl<'a> Reached<'a> {
         let handed_out = file.is_some_and(|file| {
             let class = self.tree.class_of(function).and_then(|class| self.tree.class(class)).map(|class| &class.name);
             file.unit.exports.iter().any(|export| match &export.target {
-                ExportTarget::Local(local) => export.name == "default" && (*local == known.name || Some(local) == class),
+                ExportTarget::Local(local) => export.name == "default" && (*local == known.name || class.is_some_and(|class| *local == *class)),
                 _ => export.name == "default",
             } || export.name == "=")
         });
@@ -80,15 +81,15 @@ impl<'a> Reached<'a> {
             && !handed_out
             && !hook
             && facts.decorators.len() <= of_the_language
-            && !self.named.get_or_init(|| named(self.tree)).contains(&known.name)
+            && !self.named.get_or_init(|| named(self.tree)).contains(known.name.as_str())
     }
 }
 
 /// Every name that code mentions: members, names of modules, imports, words of texts. A name's own definition is no mention.
-fn named(tree: &Tree) -> HashSet<String> {
-    let mut found = HashSet::new();
+fn named(tree: &Tree) -> FxHashSet<&str> {
+    let mut found = FxHashSet::default();
     for file in &tree.files {
-        found.extend(file.unit.imports.iter().filter_map(|import| import.member.clone()));
+        found.extend(file.unit.imports.iter().filter_map(|import| import.member.as_deref()));
         let marks = file.class_marks.values().chain(file.field_marks.values()).flatten().map(|(value, _)| value);
         let kept = file.names.values().map(|known| &known.value).chain(file.field_values.values());
         marks.chain(kept).for_each(|value| mentioned(value, &mut found));
@@ -115,13 +116,13 @@ fn named(tree: &Tree) -> HashSet<String> {
     found
 }
 
-fn mentioned(value: &Value, found: &mut HashSet<String>) {
+fn mentioned<'t>(value: &'t Value, found: &mut FxHashSet<&'t str>) {
     value.walk(&mut |part| match part {
         Value::Member(_, name) | Value::Global(name) | Value::Module(_, name) => {
-            found.insert(name.to_string());
+            found.insert(name);
         }
         Value::Text(text) => {
-            found.extend(text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_owned));
+            found.extend(text.split(|c: char| !c.is_alphanumeric() && c != '_'));
         }
         _ => {}
     });

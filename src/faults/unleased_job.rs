@@ -1,7 +1,5 @@
 //! `unleased-job`: every copy starts the same job, and nothing that all copies see claims the run.
 
-use std::sync::Arc;
-
 use super::candidate::{Candidate, Only};
 use super::effects::{Sureness, effect, harmless_again};
 use super::reason::{Reason, Why};
@@ -9,6 +7,7 @@ use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
+use crate::files::Atom;
 use crate::program::{ColumnKind, Flat, FlatEvent, Flattener, Meant, Op, Spot, Ty, What, decorator, functions_in};
 use crate::rules::{CommandKind, Meaning, TypeKind, words};
 
@@ -123,7 +122,7 @@ pub(super) struct Work<'v> {
     /// The loop that repeats it.
     round: Option<Spot>,
     /// The library that starts it.
-    scheduler: Option<Arc<str>>,
+    scheduler: Option<Atom>,
 }
 
 impl<'v> Work<'v> {

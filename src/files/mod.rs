@@ -1,6 +1,7 @@
 //! The only stage that reads the user's disk: it finds the files of a tree and turns them into [`Source`]s.
 //! It must not know what any language means.
 
+mod atom;
 mod document;
 mod gap;
 mod language;
@@ -9,6 +10,7 @@ mod source;
 mod text;
 mod walk;
 
+pub use atom::Atom;
 pub use document::Document;
 pub use gap::{Gap, GapKind};
 pub use language::Language;

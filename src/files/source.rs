@@ -61,6 +61,7 @@ impl LineIndex {
     pub fn new(text: &str) -> LineIndex {
         let mut starts = vec![0];
         starts.extend(memchr_newlines(text).map(|at| at as u32 + 1));
+        starts.shrink_to_fit();
         LineIndex { starts }
     }
 

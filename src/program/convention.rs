@@ -47,7 +47,7 @@ fn exported(tree: &Tree, function: FnRef, rule: &Convention) -> Option<String> {
         ExportTarget::Local(local) => leads_to(tree, function, &Value::Module(function.file, local.as_str().into()), 0),
         ExportTarget::Other { .. } => false,
     })?;
-    Some(export.name.clone())
+    Some(export.name.to_string())
 }
 
 /// Whether a value is a function, or what a call made of it (`withAuth(handler)`).
@@ -79,7 +79,7 @@ fn a_method(tree: &Tree, function: FnRef, rule: &Convention) -> Option<String> {
     let based = class.bases.iter().any(|base| rule.bases.iter().any(|wanted| base.name.rsplit('.').next() == Some(wanted)));
     let imported = || {
         let imports = &tree.files[function.file as usize].unit.imports;
-        imports.iter().any(|import| rule.imports.contains(&import.module))
+        imports.iter().any(|import| rule.imports.iter().any(|name| import.module == *name))
     };
-    ((rule.bases.is_empty() || based) && (rule.imports.is_empty() || imported())).then(|| known.name.clone())
+    ((rule.bases.is_empty() || based) && (rule.imports.is_empty() || imported())).then(|| known.name.to_string())
 }

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::meaning::{Arg, Args};
+use super::meaning::Args;
 use super::{Kv, Meant, Statement, Tree};
-use crate::facts::{Act, FnRef, Guard, Value};
-use crate::files::Span;
+use crate::facts::{Act, Arg, FnRef, Guard, Value};
+use crate::files::{Atom, Span};
 use crate::rules::Meaning;
 
 /// A place in a file.
@@ -98,9 +98,9 @@ fn put(place: &mut Value, new: &dyn Fn(&Value) -> Option<Value>) {
 #[derive(Debug, Clone)]
 pub struct Presumed {
     /// The name.
-    pub name: Arc<str>,
+    pub name: Atom,
     /// The name of its receiver.
-    pub owner: Option<Arc<str>>,
+    pub owner: Option<Atom>,
     /// A read, not a write.
     pub reads: bool,
     /// Outside work whatever the receiver.
@@ -135,7 +135,7 @@ pub struct FlatEvent {
     /// One past the last event before its result dies.
     pub lives_to: u32,
     /// The name its result is bound to.
-    pub bound: Option<Arc<str>>,
+    pub bound: Option<Atom>,
     /// Nothing looks at its result.
     pub dropped: bool,
     /// Its error leaves the function.
@@ -184,7 +184,7 @@ impl FlatEvent {
     }
 
     /// The library whose call it is, where a pack knows it.
-    pub fn library(&self) -> Option<&Arc<str>> {
+    pub fn library(&self) -> Option<&Atom> {
         match &self.what {
             What::Meant(meant) => Some(&meant.library),
             What::Statement(statement) => statement.library.as_ref(),
@@ -279,9 +279,7 @@ impl Flat {
             }
             return;
         }
-        for child in value.children() {
-            self.follow(child, decided, found, depth + 1);
-        }
+        value.each_child(&mut |child| self.follow(child, decided, found, depth + 1));
     }
 
     /// Events whose results a value is, or is a part of: who changes it changes them. Of what a call nobody knows gives, that is
@@ -390,7 +388,7 @@ impl Look<'_> {
                 Some((callee.clone(), args.to_vec()))
             }
             Value::Result(function, index) => match &self.tree.facts(*function)?.events.get(*index as usize)?.act {
-                Act::Call { callee, args, .. } => Some((callee.clone(), args.clone())),
+                Act::Call { callee, args, .. } => Some((callee.clone(), args.to_vec())),
                 _ => None,
             },
             _ => None,

@@ -1,8 +1,9 @@
 //! What a function shows its callers: the events that can matter to them, each kind in bounded number, so that the size of
 //! a program written out stays in proportion to its source.
 
-use std::collections::HashSet;
 use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
 
 use super::flat::{Flat, FlatCond, FlatEvent, What};
 use crate::facts::{Act, Guard, Value};
@@ -50,15 +51,16 @@ enum Kind {
 /// The function as its callers see it.
 pub(in crate::program) fn hand_over(flat: Flat, verbs: &Verbs) -> Flat {
     let mut left: Vec<(Kind, usize)> = BUDGET.to_vec();
-    let given: HashSet<u32> = flat.returns.iter().flat_map(|(value, _)| value.options()).filter_map(|v| made(&flat, v)).collect();
+    let given: FxHashSet<u32> =
+        flat.returns.iter().flat_map(|(value, _)| value.options()).filter_map(|v| made(&flat, v)).collect();
     // A function that is handed in may do any work.
     let handed_in =
         |event: &FlatEvent| matches!(event.call(), Some((Value::Param(..) | Value::Captured(..), _))) && !event.inlined;
     let work = |event: &&FlatEvent| matches!(kind(event), Some(Kind::Deciding | Kind::Effect)) || handed_in(event);
-    let guarding: HashSet<Guard> = flat.events.iter().filter(work).flat_map(|event| event.guards.iter().copied()).collect();
+    let guarding: FxHashSet<Guard> = flat.events.iter().filter(work).flat_map(|event| event.guards.iter().copied()).collect();
     let mut places: Vec<Option<u32>> = Vec::with_capacity(flat.events.len());
     let mut count = 0;
-    let mut built: HashSet<u32> = HashSet::new();
+    let mut built: FxHashSet<u32> = FxHashSet::default();
     for (index, event) in flat.events.iter().enumerate() {
         let kind = if answers(event, &guarding) { Some(Kind::Exit) } else { kind(event) };
         let kind = kind.or_else(|| makes(event, given.contains(&(index as u32))).then_some(Kind::Open));
@@ -133,7 +135,7 @@ fn kind(event: &FlatEvent) -> Option<Kind> {
 }
 
 /// Whether a function is left where a condition turns out otherwise than some of its work needs it: the other answer to a question that decides.
-fn answers(event: &FlatEvent, guarding: &HashSet<Guard>) -> bool {
+fn answers(event: &FlatEvent, guarding: &FxHashSet<Guard>) -> bool {
     matches!(event.act, Act::Exit { kind: ExitKind::Return | ExitKind::Throw, .. })
         && event.guards.iter().any(|guard| guarding.contains(&Guard { holds: !guard.holds, ..*guard }))
 }
@@ -145,7 +147,7 @@ fn makes(event: &FlatEvent, given: bool) -> bool {
 
 /// Whether a call begins or goes on with something that is built step by step on what the caller gives: it may be a statement, of
 /// which each step says a part.
-fn steps(event: &FlatEvent, built: &HashSet<u32>) -> bool {
+fn steps(event: &FlatEvent, built: &FxHashSet<u32>) -> bool {
     let Some((Value::Member(of, _), _)) = event.call() else { return false };
     match (&**of, &event.what) {
         (Value::Param(..) | Value::This(_) | Value::Captured(..), What::Presumed(_)) => true,
@@ -263,7 +265,7 @@ fn renumber(event: &mut FlatEvent, map: &[Value], end: u32) {
     match &mut event.act {
         Act::Call { callee, args, .. } => {
             *callee = value(callee);
-            args.iter_mut().for_each(|(_, arg)| *arg = value(arg));
+            *args = crate::facts::renewed_args(args, |value| renewed(value, map));
         }
         Act::Enter { value: entered } => *entered = value(entered),
         Act::Write { place, value: written, .. } => {

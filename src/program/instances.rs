@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::tree::owner_file;
 use super::{ClassRef, Tree, Ty};
 use crate::facts::{Act, FnRef, Value};
+use crate::files::Atom;
 use crate::rules::{Meaning, TypeKind};
 
 /// How many instances of a class one process makes.
@@ -144,7 +145,7 @@ fn carries(tree: &Tree, of: &Value) -> bool {
 }
 
 /// Whether a method puts something into a container.
-fn puts(tree: &Tree, file: u32, of: &Value, method: &Arc<str>) -> bool {
+fn puts(tree: &Tree, file: u32, of: &Value, method: &Atom) -> bool {
     let callee = Value::Member(Arc::new(of.clone()), method.clone());
     super::meaning(tree, &callee, &[], file).is_some_and(|meant| matches!(meant.is, Meaning::Put | Meaning::Get))
 }

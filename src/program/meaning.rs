@@ -1,19 +1,16 @@
 //! Binds calls to the rows of packs: what a call means, and where the parts of its meaning stand.
 
 use std::cell::OnceCell;
-use std::sync::Arc;
 
 use super::flat::{FlatEvent, Look, plain};
 use super::settings::Setting;
 use super::{Tree, Ty};
-use crate::facts::Value;
+use crate::facts::{Arg, Value};
+use crate::files::Atom;
 use crate::rules::{CallRow, Meaning, Part, Pick, Row, Selector, Want};
 
 /// Arguments of a call, with their keywords.
 pub type Args = [Arg];
-
-/// An argument: its keyword, where it has one, and its value.
-pub type Arg = (Option<Arc<str>>, Value);
 
 /// A call that a pack knows.
 #[derive(Debug, Clone)]
@@ -21,7 +18,7 @@ pub struct Meant {
     /// What it means.
     pub is: Meaning,
     /// The parts of its meaning.
-    pub parts: Vec<(Arc<str>, Value)>,
+    pub parts: Vec<(Atom, Value)>,
     /// False where the receiver was taken by its looks.
     pub sure: bool,
     /// The receiver.
@@ -29,9 +26,9 @@ pub struct Meant {
     /// What the receiver is.
     pub receiver_ty: Ty,
     /// The pack's library.
-    pub library: Arc<str>,
+    pub library: Atom,
     /// The path that matched.
-    pub path: Arc<str>,
+    pub path: Atom,
     /// The row, by its place in the pack.
     pub row: usize,
 }
@@ -194,7 +191,7 @@ impl Site<'_> {
                     Part::Number(number) => Value::Number(*number),
                     Part::At(selector) => self.pick(selector)?,
                 };
-                Some((Arc::from(name.as_str()), value))
+                Some((Atom::from(name.as_str()), value))
             })
             .collect();
         Meant {

@@ -1,9 +1,11 @@
 //! [`Memo`]: answers that many threads look up, each worked out once or nearly so.
 
 use std::hash::{BuildHasher, Hash};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use crate::files::Atom;
 
 /// Parts with a lock of their own, so that threads seldom wait for each other.
 const SHARDS: usize = 64;
@@ -49,7 +51,7 @@ pub(super) struct Names<K, V> {
 /// What was asked, and the answer: two questions may have one hash, and then the later one stays.
 struct Entry<K, V> {
     of: K,
-    name: Arc<str>,
+    name: Atom,
     answer: V,
 }
 

@@ -1,14 +1,12 @@
 //! Where state lives and how long: the variable, field or closure behind a value, and whether one process keeps it.
 
-use std::sync::Arc;
-
 use super::flat::{FlatEvent, Look, What, plain};
 use super::instances::{Instance, Instances};
 use super::made::{holds_state, unwrapped};
 use super::tree::{Carried, owner_file};
 use super::{ClassRef, Tree, Ty};
 use crate::facts::{Act, FnRef, Value};
-use crate::files::Language;
+use crate::files::{Atom, Language};
 use crate::rules::{Meaning, TypeKind};
 use crate::syntax::ExitKind;
 
@@ -16,21 +14,21 @@ use crate::syntax::ExitKind;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Holder {
     /// A module-level variable.
-    Variable(u32, Arc<str>),
+    Variable(u32, Atom),
     /// A field of a class.
-    Field(ClassRef, Arc<str>),
+    Field(ClassRef, Atom),
     /// A variable of a function, kept by a function inside it.
-    Closure(FnRef, Arc<str>),
+    Closure(FnRef, Atom),
     /// A value made anew in this call: the event that makes it.
     Local(u32),
     /// A parameter.
     Param(FnRef, u32),
     /// A property of the global object.
-    Global(Arc<str>),
+    Global(Atom),
     /// State that a library keeps, by the id of its type among the language's packs.
-    Library(Language, Arc<str>),
+    Library(Language, Atom),
     /// What the program hangs on an object of a library, under this name, at this event of this function.
-    Carried(FnRef, u32, Arc<str>),
+    Carried(FnRef, u32, Atom),
 }
 
 /// A piece of state.
@@ -39,7 +37,7 @@ pub struct Place {
     /// What holds it.
     pub holder: Holder,
     /// Members below the holder.
-    pub path: Vec<Arc<str>>,
+    pub path: Vec<Atom>,
     /// An element of it, not all of it.
     pub keyed: bool,
 }
@@ -207,7 +205,7 @@ fn carried(look: &Look<'_>, on: &Ty, key: &Value, file: u32, depth: u32) -> Opti
         Value::Module(..) | Value::Member(..) => find(look, value, depth + 1),
         _ => None,
     };
-    let name = look.tree.name_of(key).map(Arc::from).or_else(|| key.text().map(Arc::from)).unwrap_or_default();
+    let name = look.tree.name_of(key).map(Atom::from).or_else(|| key.text().map(Atom::from)).unwrap_or_default();
     alias.or(Some(Place::of(Holder::Carried(found.function, found.event, name))))
 }
 
@@ -299,7 +297,7 @@ pub fn lifetime(tree: &Tree, classes: &Instances, place: &Place) -> Lifetime {
 }
 
 /// Whether a field keeps entries by objects that come and go, a request's context: its entries are theirs.
-fn kept_beside(tree: &Tree, classes: &Instances, class: ClassRef, name: &Arc<str>) -> bool {
+fn kept_beside(tree: &Tree, classes: &Instances, class: ClassRef, name: &Atom) -> bool {
     match tree.member(&Ty::Instance(class), name, class.file) {
         Ty::Lib { path, of, .. } if of.len() > 1 && tree.packs(class.file).kind(&path) == TypeKind::State => {
             matches!(of[0], Ty::Instance(key) if classes.made(key) == Instance::Many)
@@ -320,7 +318,7 @@ fn escapes(tree: &Tree, function: FnRef) -> bool {
 }
 
 /// Whether methods write a field of the class itself, not of an object (`cls.running = True`, `Pool.running = true`).
-fn written_on_class(tree: &Tree, class: ClassRef, name: &Arc<str>) -> bool {
+fn written_on_class(tree: &Tree, class: ClassRef, name: &Atom) -> bool {
     let methods = tree.class(class).into_iter().flat_map(|known| &known.methods);
     methods.filter_map(|method| tree.facts(FnRef { file: class.file, func: method.0 })).flat_map(|facts| &facts.events).any(
         |event| match &event.act {
@@ -333,11 +331,11 @@ fn written_on_class(tree: &Tree, class: ClassRef, name: &Arc<str>) -> bool {
 }
 
 /// Whether a field is a container or a lock, or an object that has one.
-fn holds(tree: &Tree, class: ClassRef, name: &Arc<str>) -> bool {
+fn holds(tree: &Tree, class: ClassRef, name: &Atom) -> bool {
     holds_at(tree, class, name, 0)
 }
 
-fn holds_at(tree: &Tree, class: ClassRef, name: &Arc<str>, depth: u32) -> bool {
+fn holds_at(tree: &Tree, class: ClassRef, name: &Atom, depth: u32) -> bool {
     match unwrapped(tree, tree.member(&Ty::Instance(class), name, class.file), class.file) {
         Ty::Lib { path, .. } => matches!(tree.packs(class.file).kind(&path), TypeKind::State | TypeKind::Lock),
         Ty::Literal(_) => true,

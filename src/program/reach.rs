@@ -99,7 +99,7 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
         if let Ty::Function(target) = tree.ty(&flat.plain(callee), function.file) {
             links.calls.push((target, event.at));
         }
-        for (_, value) in args {
+        for (_, value) in args.iter() {
             if let Value::Function(target) = value {
                 links.calls.push((*target, event.at));
             }

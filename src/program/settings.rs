@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use rustc_hash::FxHashMap;
+
 use super::{Spot, Tree};
 use crate::facts::{Act, Piece, Value};
 use crate::files::{Document, name_fits};
@@ -19,7 +21,8 @@ pub enum Setting {
 }
 
 /// A place that sets a setting.
-struct Set {
+#[derive(Clone)]
+pub(super) struct Set {
     at: Spot,
     value: Value,
 }
@@ -41,37 +44,61 @@ pub(super) fn setting(tree: &Tree, key: &str, part: &str) -> Setting {
     if said.all(|(other, _)| other == Some(scope)) { Setting::Known(scope, Some(at)) } else { Setting::Unknown }
 }
 
-/// Everything that sets it.
+/// Everything that sets it, in the order of the places.
 fn sets(tree: &Tree, row: &SettingRow) -> Vec<Set> {
-    let mut found = vec![];
+    tree.sets().get(row.key.as_str()).cloned().unwrap_or_default()
+}
+
+/// Everything that sets any setting, by the setting's key.
+pub(super) fn all_sets(tree: &Tree) -> HashMap<String, Vec<Set>> {
+    let mut keys: FxHashMap<&str, Vec<&str>> = FxHashMap::default();
+    for row in &tree.book.settings.settings {
+        for name in [&row.key].into_iter().chain(&row.also) {
+            let known = keys.entry(name.as_str()).or_default();
+            known.extend((!known.contains(&row.key.as_str())).then_some(row.key.as_str()));
+        }
+    }
+    let mut found: HashMap<String, Vec<Set>> = HashMap::new();
     for file in &tree.files {
         let path = tree.paths.get(file.file as usize).map_or("", String::as_str);
-        if tree.book.reach.role(path, std::iter::empty()) == FileRole::Test {
-            continue;
-        }
-        let mut add = |span, value: &Value| found.push(Set { at: Spot { file: file.file, span }, value: value.clone() });
-        for (name, known) in file.names.iter().filter(|(name, _)| row.is_called(name)) {
+        let mut is_test = None;
+        // What an argument of its own name says, its entries do not say again.
+        let mut add = |name: &str, said: Option<&str>, span, value: &Value| {
+            let Some(named) = keys.get(name) else { return };
+            let said = said.and_then(|name| keys.get(name)).map_or(&[][..], Vec::as_slice);
+            if *is_test.get_or_insert_with(|| tree.book.reach.role(path, std::iter::empty()) == FileRole::Test) {
+                return;
+            }
+            for key in named.iter().filter(|key| !said.contains(key)) {
+                let set = Set { at: Spot { file: file.file, span }, value: value.clone() };
+                found.entry((*key).to_owned()).or_default().push(set);
+            }
+        };
+        for (name, known) in &file.names {
             // Taken over from another module of settings: that one says it.
             if !matches!(&known.value, Value::Module(_, other) if other == name) {
-                add(known.span, &known.value);
+                add(name, None, known.span, &known.value);
             }
         }
-        for ((class, name), value) in file.field_values.iter().filter(|((_, name), _)| row.is_called(name)) {
-            let field =
-                file.unit.classes.get(*class as usize).and_then(|class| class.fields.iter().find(|field| field.name == **name));
-            add(field.map(|field| field.span).unwrap_or_default(), value);
+        for ((class, name), value) in &file.field_values {
+            let class = file.unit.classes.get(*class as usize);
+            let field = || class.and_then(|class| class.fields.iter().find(|field| field.name == **name));
+            if keys.contains_key(&**name) {
+                add(name, None, field().map(|field| field.span).unwrap_or_default(), value);
+            }
         }
         for event in file.functions.iter().flat_map(|function| &function.events) {
             match &event.act {
-                Act::Write { place: Value::Index(_, key), value, .. } if key.text().is_some_and(|key| row.is_called(&key)) => {
-                    add(event.span, value);
-                }
+                Act::Write { place: Value::Index(_, key), value, .. } => match &**key {
+                    Value::Text(key) => add(key, None, event.span, value),
+                    key => key.text().iter().for_each(|key| add(key, None, event.span, value)),
+                },
                 Act::Call { args, .. } => {
-                    for (name, value) in args {
-                        if name.as_deref().is_some_and(|name| row.is_called(name)) {
-                            add(event.span, value);
-                        } else if let Value::Object(_, entries) = value {
-                            entries.iter().filter(|(name, _)| row.is_called(name)).for_each(|(_, value)| add(event.span, value));
+                    for (name, value) in args.iter() {
+                        let own = name.as_deref().filter(|name| keys.contains_key(name));
+                        own.iter().for_each(|name| add(name, None, event.span, value));
+                        if let Value::Object(_, entries) = value {
+                            entries.iter().for_each(|(name, value)| add(name, own, event.span, value));
                         }
                     }
                 }
@@ -79,7 +106,7 @@ fn sets(tree: &Tree, row: &SettingRow) -> Vec<Set> {
             }
         }
     }
-    found.sort_by_key(|set| set.at);
+    found.values_mut().for_each(|sets| sets.sort_by_key(|set| set.at));
     found
 }
 

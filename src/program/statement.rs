@@ -1,8 +1,7 @@
 //! [`Statement`]: one form for SQL text, query builders, ORM calls and dirty saves.
 
-use std::sync::Arc;
-
 use crate::facts::Value;
+use crate::files::Atom;
 
 /// What a statement does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -105,7 +104,7 @@ pub struct Statement {
     /// False where the receiver was taken by its looks.
     pub sure: bool,
     /// The library that runs it, where a pack knows it.
-    pub library: Option<Arc<str>>,
+    pub library: Option<Atom>,
 }
 
 impl Statement {

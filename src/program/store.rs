@@ -1,10 +1,9 @@
 //! [`Kv`]: a command of a key-value store, whatever client spells it.
 
-use std::sync::Arc;
-
 use super::flat::Look;
 use super::meaning::Meant;
 use crate::facts::Value;
+use crate::files::Atom;
 use crate::rules::{CommandKind, Idioms, Meaning, ScriptKind};
 
 /// A command.
@@ -29,7 +28,7 @@ pub struct Kv {
     /// False where the receiver was taken by its looks.
     pub sure: bool,
     /// The library whose command it is.
-    pub library: Arc<str>,
+    pub library: Atom,
 }
 
 impl Kv {

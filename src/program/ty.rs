@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::facts::{FnRef, Value};
+use crate::files::Atom;
 
 /// A class of the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,7 +24,7 @@ pub enum Ty {
     /// of a pack's type (`ioredis:Redis`). `of` are type arguments, or the entity a query builder works on.
     Lib {
         /// The path or id.
-        path: Arc<str>,
+        path: Atom,
         /// Type arguments.
         of: Arc<[Ty]>,
         /// False where the type was taken by a name's looks.
@@ -38,14 +39,14 @@ pub enum Ty {
     /// A file of the tree as a module.
     Module(u32),
     /// A folder of the tree as a package.
-    Package(Arc<str>),
+    Package(Atom),
     /// A literal.
     Literal(Box<Value>),
 }
 
 impl Ty {
     /// Something of a library.
-    pub fn lib(path: impl Into<Arc<str>>) -> Ty {
+    pub fn lib(path: impl Into<Atom>) -> Ty {
         Ty::Lib { path: path.into(), of: Arc::default(), sure: true }
     }
 

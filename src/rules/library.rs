@@ -1,21 +1,20 @@
 //! All packs of one language, compiled for look-up: paths to types, paths to rows.
 //! It must not know control flow.
 
-use std::sync::Arc;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{CallRow, Pack, TypeKind, TypeRow};
+use crate::files::Atom;
 
 /// The packs of one language, ready for look-ups.
 #[derive(Debug, Default)]
 pub struct Library {
     packs: Vec<Pack>,
-    types: FxHashMap<Arc<str>, (usize, usize)>,
-    type_of_path: FxHashMap<String, Arc<str>>,
-    type_of_member: FxHashMap<String, Arc<str>>,
-    type_of_base: FxHashMap<String, Arc<str>>,
-    type_of_name: FxHashMap<String, Vec<Arc<str>>>,
+    types: FxHashMap<Atom, (usize, usize)>,
+    type_of_path: FxHashMap<String, Atom>,
+    type_of_member: FxHashMap<String, Atom>,
+    type_of_base: FxHashMap<String, Atom>,
+    type_of_name: FxHashMap<String, Vec<Atom>>,
     rows: FxHashMap<String, Vec<(usize, usize)>>,
     rows_of_method: FxHashMap<String, Vec<(usize, usize)>>,
     heads: FxHashSet<String>,
@@ -59,7 +58,7 @@ impl Library {
             }
         };
         for (number, row) in pack.types.iter().enumerate() {
-            let id: Arc<str> = format!("{name}:{}", row.name).into();
+            let id: Atom = format!("{name}:{}", row.name).into();
             self.types.insert(id.clone(), (index, number));
             for path in &row.from {
                 match path.strip_prefix("*.") {
@@ -108,22 +107,22 @@ impl Library {
     }
 
     /// The type a path gives, by its id.
-    pub fn type_at(&self, path: &str) -> Option<&Arc<str>> {
+    pub fn type_at(&self, path: &str) -> Option<&Atom> {
         self.type_of_path.get(path)
     }
 
     /// The type any value's member of this name is taken for.
-    pub fn type_of_member(&self, member: &str) -> Option<&Arc<str>> {
+    pub fn type_of_member(&self, member: &str) -> Option<&Atom> {
         self.type_of_member.get(member)
     }
 
     /// The type that classes deriving from this path are.
-    pub fn type_of_base(&self, base: &str) -> Option<&Arc<str>> {
+    pub fn type_of_base(&self, base: &str) -> Option<&Atom> {
         self.type_of_base.get(base)
     }
 
     /// Types an unresolved receiver of this name may be.
-    pub fn types_like(&self, name: &str) -> &[Arc<str>] {
+    pub fn types_like(&self, name: &str) -> &[Atom] {
         self.type_of_name.get(name).map_or(&[], Vec::as_slice)
     }
 

@@ -28,12 +28,14 @@ pub struct Parsed {
     pub gaps: Vec<Gap>,
     /// The parser broke down on it.
     pub failed: bool,
+    /// It is read on for what it says itself.
+    pub data: bool,
 }
 
 impl Parsed {
     /// A source of which nothing is known.
     pub fn nothing(file: u32, language: Language) -> Parsed {
-        Parsed { facts: facts(file, empty_unit(language, vec![])), gaps: vec![], failed: false }
+        Parsed { facts: facts(file, empty_unit(language, vec![])), gaps: vec![], failed: false, data: false }
     }
 }
 
@@ -49,7 +51,8 @@ pub fn parse_all(
     let parse = |index: &u32| {
         let source = sources.get(*index as usize)?;
         let mut parsed = parse(*index, source, syntax::parse);
-        if !is_data(source) {
+        parsed.data = is_data(source);
+        if !parsed.data {
             parsed.facts.slim();
         }
         progress(done.fetch_add(1, Ordering::Relaxed) + 1);
@@ -61,7 +64,7 @@ pub fn parse_all(
 /// Parses one source; a parser that panics costs its file, not the scan.
 fn parse(file: u32, source: &Source, parser: impl Fn(&Source) -> Option<Unit>) -> Parsed {
     match catch_unwind(AssertUnwindSafe(|| parser(source).map(|unit| facts(file, unit)))) {
-        Ok(Some(mut facts)) => Parsed { gaps: std::mem::take(&mut facts.unit.gaps), facts, failed: false },
+        Ok(Some(mut facts)) => Parsed { gaps: std::mem::take(&mut facts.unit.gaps), facts, failed: false, data: false },
         Ok(None) => Parsed::nothing(file, source.language),
         Err(_) => {
             let gap = Gap {

@@ -87,10 +87,10 @@ fn imported(sources: &[&Source], modules: &Modules, parsed: &Parsed, rest: &Hash
         // `from package import module` names a module in the member.
         let inner = import.member.as_ref().map(|member| format!("{}.{member}", import.module.trim_end_matches('.')));
         let relative = import.member.as_ref().map(|member| format!("{}{member}", import.module));
-        [Some(import.module.clone()), inner, relative].into_iter().flatten()
+        [Some(import.module.to_string()), inner, relative].into_iter().flatten()
     });
     let exports = unit.exports.iter().filter_map(|export| match &export.target {
-        ExportTarget::Other { module, .. } => Some(module.clone()),
+        ExportTarget::Other { module, .. } => Some(module.to_string()),
         ExportTarget::Local(_) => None,
     });
     let mut found = vec![];

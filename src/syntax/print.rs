@@ -15,7 +15,7 @@ pub fn print(unit: &Unit) -> String {
     }
     for export in &unit.exports {
         let target = match &export.target {
-            ExportTarget::Local(local) => local.clone(),
+            ExportTarget::Local(local) => local.to_string(),
             ExportTarget::Other { module, member } => format!("{module:?} {}", member.as_deref().unwrap_or("*")),
         };
         page.line(&format!("export {} = {target}", export.name));
@@ -175,7 +175,7 @@ fn typed(declared: Option<&TypeRef>) -> String {
 
 fn ty(ty: &TypeRef) -> String {
     let args: Vec<String> = ty.args.iter().map(self::ty).collect();
-    if args.is_empty() { ty.name.clone() } else { format!("{}<{}>", ty.name, args.join(", ")) }
+    if args.is_empty() { ty.name.to_string() } else { format!("{}<{}>", ty.name, args.join(", ")) }
 }
 
 fn target(target: &Target) -> String {

@@ -1,6 +1,6 @@
 //! [`Unit`]: one file as [`Step`]s and [`Expr`]s, which no longer say what language it came from and name no library.
 
-use crate::files::{Gap, Language, Span};
+use crate::files::{Atom, Gap, Language, Span};
 
 /// One parsed file.
 #[derive(Debug, Clone)]
@@ -38,11 +38,11 @@ pub struct ClassId(pub u32);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
     /// The name in this file.
-    pub local: String,
+    pub local: Atom,
     /// The module as written, with `.` for `::`.
-    pub module: String,
+    pub module: Atom,
     /// The member taken from it.
-    pub member: Option<String>,
+    pub member: Option<Atom>,
     /// Where.
     pub span: Span,
 }
@@ -51,7 +51,7 @@ pub struct Import {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Export {
     /// The name outside; `default` for a default export, `=` for `module.exports`, `*` for a re-export of everything.
-    pub name: String,
+    pub name: Atom,
     /// What it is.
     pub target: ExportTarget,
 }
@@ -60,13 +60,13 @@ pub struct Export {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExportTarget {
     /// A module-level name of this file. An exported expression is first bound to the export's own name.
-    Local(String),
+    Local(Atom),
     /// A member of another module (everything in it for `*`).
     Other {
         /// The module as written.
-        module: String,
+        module: Atom,
         /// The member there; `None` is the module itself.
-        member: Option<String>,
+        member: Option<Atom>,
     },
 }
 
@@ -122,7 +122,7 @@ pub struct Param {
     /// Declared type.
     pub ty: Option<TypeRef>,
     /// Default value.
-    pub default: Option<Expr>,
+    pub default: Option<Box<Expr>>,
     /// Which arguments that are left over it takes.
     pub gathers: Option<Gathers>,
 }
@@ -141,7 +141,7 @@ pub enum Gathers {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TypeRef {
     /// Dotted name as written (`tokio::sync::Mutex` is `tokio.sync.Mutex`).
-    pub name: String,
+    pub name: Atom,
     /// Type arguments.
     pub args: Vec<TypeRef>,
 }
@@ -305,7 +305,7 @@ pub enum Target {
     /// A name.
     Name(String, Span),
     /// A place: `a.b`, `a[b]`, `*a` (the expression `a`).
-    Place(Expr),
+    Place(Box<Expr>),
     /// Fields taken out by name: `{ a, b: c }`, `Foo { a, .. }`.
     Fields(Vec<(String, Target)>),
     /// Elements taken out by position: `[a, b]`, `(a, b)`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Walker;
 use crate::facts::event::{Act, ModuleName};
 use crate::facts::value::Value;
-use crate::files::Span;
+use crate::files::{Atom, Span};
 use crate::syntax::{BinaryOp, Expr, ExprKind, Target, is_temporary};
 
 impl Walker<'_> {
@@ -104,7 +104,7 @@ impl Walker<'_> {
             return;
         }
         let Some(Value::Object(ty, entries)) = self.env.get(name.as_str()) else { return };
-        let mut entries: Vec<(Arc<str>, Value)> = entries.to_vec();
+        let mut entries: Vec<(Atom, Value)> = entries.to_vec();
         match entries.iter_mut().find(|(key, _)| **key == **member) {
             Some((_, old)) => *old = value,
             None => entries.push((self.scopes.word(member), value)),

@@ -104,8 +104,8 @@ impl Walker<'_> {
             ExprKind::Bool(truth) => Value::Bool(*truth),
             ExprKind::Null => Value::Null,
             ExprKind::Object { ty, entries } => {
-                let entries = entries.iter().map(|(key, value)| (self.scopes.word(key), self.expr(value))).collect();
-                Value::Object(ty.as_deref().map(|ty| self.scopes.word(ty)), entries)
+                let entries: Vec<_> = entries.iter().map(|(key, value)| (self.scopes.word(key), self.expr(value))).collect();
+                Value::Object(ty.as_deref().map(|ty| self.scopes.word(ty)), entries.into())
             }
             ExprKind::List(items) => Value::List(self.list(items)),
             ExprKind::Lambda(id) => Value::Function(FnRef { file: self.me.file, func: id.0 }),

@@ -10,13 +10,13 @@ use rustc_hash::FxHashMap;
 use crate::facts::event::{Act, Event, FileFacts, FnFacts, Guard, LoopFact, Mark, ModuleName, TryFact};
 use crate::facts::scope::{Env, Scopes};
 use crate::facts::value::{FnRef, Value};
-use crate::files::Span;
+use crate::files::{Atom, Span};
 use crate::syntax::{ExitKind, Expr, Step, StepKind, Target, Unit};
 
 /// The facts of one file.
 pub fn facts(file: u32, unit: Unit) -> FileFacts {
     let scopes = Scopes::new(file, &unit);
-    let mut names: FxHashMap<Arc<str>, ModuleName> = FxHashMap::default();
+    let mut names: FxHashMap<Atom, ModuleName> = FxHashMap::default();
     let mut functions = Vec::with_capacity(unit.functions.len());
     for index in 0..unit.functions.len() {
         functions.push(Walker::new(FnRef { file, func: index as u32 }, &unit, &scopes, &mut names).run());
@@ -40,9 +40,9 @@ pub fn facts(file: u32, unit: Unit) -> FileFacts {
 /// What classes declare.
 #[derive(Default)]
 struct Declared {
-    field_values: FxHashMap<(u32, Arc<str>), Value>,
+    field_values: FxHashMap<(u32, Atom), Value>,
     class_marks: FxHashMap<u32, Vec<Mark>>,
-    field_marks: FxHashMap<(u32, Arc<str>), Vec<Mark>>,
+    field_marks: FxHashMap<(u32, Atom), Vec<Mark>>,
 }
 
 /// Declared fields' initial values, and decorators. Calls in them happen when the module is loaded or the class is made: they
@@ -51,7 +51,7 @@ fn declared(
     file: u32,
     unit: &Unit,
     scopes: &Scopes,
-    names: &mut FxHashMap<Arc<str>, ModuleName>,
+    names: &mut FxHashMap<Atom, ModuleName>,
     functions: &mut [FnFacts],
 ) -> Declared {
     let Some(module) = functions.first_mut() else { return Declared::default() };
@@ -95,7 +95,7 @@ struct Walker<'a> {
     me: FnRef,
     unit: &'a Unit,
     scopes: &'a Scopes,
-    names: &'a mut FxHashMap<Arc<str>, ModuleName>,
+    names: &'a mut FxHashMap<Atom, ModuleName>,
     out: FnFacts,
     env: Env,
     guards: Vec<Guard>,
@@ -116,7 +116,7 @@ struct Tested {
 }
 
 impl<'a> Walker<'a> {
-    fn new(me: FnRef, unit: &'a Unit, scopes: &'a Scopes, names: &'a mut FxHashMap<Arc<str>, ModuleName>) -> Walker<'a> {
+    fn new(me: FnRef, unit: &'a Unit, scopes: &'a Scopes, names: &'a mut FxHashMap<Atom, ModuleName>) -> Walker<'a> {
         Walker {
             me,
             unit,
@@ -413,14 +413,14 @@ fn grown(left: &Value, right: &Value) -> Option<Value> {
     let contained = less.iter().all(|(key, _)| more.iter().any(|(known, _)| known == key));
     let differing = more.iter().filter(|(key, value)| has(key) != Some(value)).count();
     (ty == same && contained && differing <= 1 + more.len() / 2).then(|| {
-        let join = |(key, value): &(Arc<str>, Value)| {
+        let join = |(key, value): &(Atom, Value)| {
             let value = match has(key) {
                 Some(other) if other != value => Value::one_of([other.clone(), value.clone()]),
                 _ => value.clone(),
             };
             (key.clone(), value)
         };
-        Value::Object(ty.clone(), more.iter().map(join).collect())
+        Value::Object(ty.clone(), more.iter().map(join).collect::<Vec<_>>().into())
     })
 }
 

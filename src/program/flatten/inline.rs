@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::wrapped::{Given, Unwrapped};
 use super::{Around, DEEPEST, LONGEST, Writer, joined};
 use crate::facts::{Act, FnRef, Guard, Value};
-use crate::program::flat::{Flat, FlatCond, FlatEvent, What, plain};
+use crate::files::Atom;
+use crate::program::flat::{Flat, FlatCond, FlatEvent, Spot, What, plain};
 use crate::program::{Meant, Tree, Ty};
 use crate::rules::{CommandKind, Meaning};
 use crate::syntax::ExitKind;
@@ -15,7 +16,7 @@ impl Writer<'_, '_> {
     pub(super) fn invoke(
         &mut self,
         callee: &Value,
-        args: &[(Option<Arc<str>>, Value)],
+        args: &[(Option<Atom>, Value)],
         around: Around,
         file: u32,
         result_of: Option<u32>,
@@ -24,8 +25,7 @@ impl Writer<'_, '_> {
         if around.hops.len() >= DEEPEST || self.course.cuts(target) {
             return true;
         }
-        let all: Vec<(Option<Arc<str>>, Value)> =
-            bound.into_iter().map(|value| (None, value)).chain(args.iter().cloned()).collect();
+        let all: Vec<(Option<Atom>, Value)> = bound.into_iter().map(|value| (None, value)).chain(args.iter().cloned()).collect();
         // A name stands for what its decorators made of it; a function given as a value is itself, or what the decorators nearer
         // to it made where one of them was given it.
         let named = !matches!(callee, Value::Function(_));
@@ -110,8 +110,10 @@ impl Writer<'_, '_> {
             // Filled in below, when the results they speak of are known.
             self.conds.push(FlatCond { value: cond.value.clone(), at: cond.at });
         }
-        // Most events have the guards of the one before.
+        // Most events have the guards and the way of the one before.
         let mut last_guards: (Arc<[Guard]>, Arc<[Guard]>) = (Arc::default(), around.guards.clone());
+        let mut last_hops: (Arc<[Spot]>, Arc<[Spot]>) = (Arc::default(), around.hops.clone());
+        let mut settled: Vec<Option<Option<bool>>> = vec![None; flat.conds.len()];
         let mut contradicted = false;
         for (number, event) in flat.events.iter().enumerate() {
             if generator_with == Some(number) {
@@ -131,7 +133,7 @@ impl Writer<'_, '_> {
             if !Arc::ptr_eq(&last_guards.0, &event.guards) {
                 let own = event.guards.iter().map(|guard| Guard { cond: guard.cond + first_cond, ..*guard });
                 last_guards = (event.guards.clone(), around.guards.iter().copied().chain(own).collect());
-                contradicted = event.guards.iter().any(|guard| subst.contradicts(guard, flat, self));
+                contradicted = event.guards.iter().any(|guard| subst.contradicts(guard, flat, self, &mut settled));
             }
             if contradicted || self.events.len() >= LONGEST {
                 map[number] = Some(Value::Unknown);
@@ -141,16 +143,18 @@ impl Writer<'_, '_> {
             map[number] = Some(Value::Flat(index));
             let act = subst.act(&event.act, &map, self);
             let guards = last_guards.1.clone();
-            let within: Vec<u32> = event
-                .within
-                .iter()
-                .filter_map(|entered| match map.get(*entered as usize)?.as_ref()? {
-                    Value::Flat(index) => Some(*index),
-                    _ => None,
-                })
-                .collect();
-            let within = joined(&around.within, &within);
-            let hops = joined(&around.hops, &event.hops);
+            let within = event.within.iter().filter_map(|entered| match map.get(*entered as usize)?.as_ref()? {
+                Value::Flat(index) => Some(*index),
+                _ => None,
+            });
+            let within = match event.within.is_empty() {
+                true => around.within.clone(),
+                false => around.within.iter().copied().chain(within).collect(),
+            };
+            if !Arc::ptr_eq(&last_hops.0, &event.hops) {
+                last_hops = (event.hops.clone(), joined(&around.hops, &event.hops));
+            }
+            let hops = last_hops.1.clone();
             let changed = needs_binding(event, &act) && !means_the_overridden(self.tree, event);
             self.events.push(FlatEvent {
                 at: event.at,
@@ -213,7 +217,7 @@ impl Writer<'_, '_> {
             let returns = flat
                 .returns
                 .iter()
-                .filter(|(_, guards)| !guards.iter().any(|guard| subst.contradicts(guard, flat, self)))
+                .filter(|(_, guards)| !guards.iter().any(|guard| subst.contradicts(guard, flat, self, &mut settled)))
                 .map(|(value, guards)| {
                     let mut all = around.guards.to_vec();
                     all.extend(guards.iter().map(|guard| Guard { cond: guard.cond + first_cond, ..*guard }));
@@ -284,7 +288,7 @@ fn needs_binding(event: &FlatEvent, act: &Act) -> bool {
                 // What a builder's steps said is known here and nowhere else; whose rows they are, the caller may know.
                 What::Statement(_) => matches!(before, Value::Member(of, _) if matches!(**of, Value::This(_))),
             };
-            open && (before != callee || args_before != args)
+            open && (before != callee || !Arc::ptr_eq(args_before, args) && args_before != args)
         }
         _ => false,
     }
@@ -296,13 +300,13 @@ pub(super) struct Subst<'a, 't> {
     pub(super) root: FnRef,
     pub(super) target: FnRef,
     pub(super) receiver: Value,
-    pub(super) args: &'a [(Option<Arc<str>>, Value)],
+    pub(super) args: &'a [(Option<Atom>, Value)],
     /// The functions that made it, with what each was given.
     pub(super) made_by: &'a [(FnRef, Given)],
 }
 
 impl<'a, 't> Subst<'a, 't> {
-    fn new(writer: &Writer<'_, 't>, target: FnRef, receiver: Value, args: &'a [(Option<Arc<str>>, Value)]) -> Subst<'a, 't> {
+    fn new(writer: &Writer<'_, 't>, target: FnRef, receiver: Value, args: &'a [(Option<Atom>, Value)]) -> Subst<'a, 't> {
         Subst { tree: writer.tree, root: writer.root, target, receiver, args, made_by: &[] }
     }
 }
@@ -312,9 +316,9 @@ impl Subst<'_, '_> {
         self.renewed(value, map, writer).unwrap_or_else(|| value.clone())
     }
 
-    /// The value in the caller's terms; `None` where it is the same in both.
+    /// The value in the caller's terms; `None` where it is the same in both: what a callee hands over is within bounds.
     fn renewed(&self, value: &Value, map: &[Option<Value>], writer: &Writer<'_, '_>) -> Option<Value> {
-        value.renewed(&mut |part| match part {
+        let new = value.mapped(&mut |part| match part {
             Value::Flat(index) => Some(map.get(*index as usize).cloned().flatten().unwrap_or_default()),
             Value::Param(function, index) if *function == self.target => {
                 let value = self.argument(*index);
@@ -340,7 +344,8 @@ impl Subst<'_, '_> {
                 (!known.any(&|inner| inner == part)).then(|| writer.known(known))
             }
             _ => None,
-        })
+        });
+        new.map(Value::bounded)
     }
 
     /// What the call of an event gives, and when, in the caller's terms; the callee's conditions stand behind the caller's own.
@@ -360,7 +365,8 @@ impl Subst<'_, '_> {
         let value = |value: &Value| self.value(value, map, writer);
         match act {
             Act::Call { callee, args, form, awaited } => {
-                Act::Call { callee: value(callee), args: self.handed_on(args, &value), form: *form, awaited: *awaited }
+                let new = |value: &Value| self.renewed(value, map, writer);
+                Act::Call { callee: value(callee), args: self.handed_on(args, &new), form: *form, awaited: *awaited }
             }
             Act::Enter { value: entered } => Act::Enter { value: value(entered) },
             Act::Write { place, value: written, op, if_null } => {

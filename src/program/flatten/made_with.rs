@@ -1,11 +1,10 @@
 //! What a field of an object is that was made where it is used: what its constructor was given for it.
 
-use std::sync::Arc;
-
 use super::Writer;
 use super::inline::Subst;
-use super::wrapped::Given;
+use crate::facts::Arg;
 use crate::facts::{Act, FnRef, Value};
+use crate::files::Atom;
 use crate::program::flat::plain;
 use crate::program::{ClassRef, Ty};
 
@@ -14,7 +13,7 @@ const DEEPEST: u32 = 4;
 
 impl Subst<'_, '_> {
     /// What the receiver's field was given when the receiver was made, where nothing else sets it.
-    pub(super) fn made_with(&self, field: &Arc<str>, writer: &Writer<'_, '_>) -> Option<Value> {
+    pub(super) fn made_with(&self, field: &Atom, writer: &Writer<'_, '_>) -> Option<Value> {
         let (class, args) = made(writer, &self.receiver, 0)?;
         let tree = self.tree;
         let Value::Param(constructor, index) = tree.field_value(class, field)? else { return None };
@@ -31,7 +30,7 @@ impl Subst<'_, '_> {
 }
 
 /// The class of an object that a call of this function made, and what the call was given.
-fn made<'w>(writer: &'w Writer<'_, '_>, value: &Value, depth: u32) -> Option<(ClassRef, &'w Given)> {
+fn made<'w>(writer: &'w Writer<'_, '_>, value: &Value, depth: u32) -> Option<(ClassRef, &'w [Arg])> {
     let Value::Flat(index) = value else { return None };
     let event = writer.events.get(*index as usize).filter(|_| depth < DEEPEST)?;
     let Act::Call { callee, args, .. } = &event.act else { return None };
@@ -48,7 +47,7 @@ fn made<'w>(writer: &'w Writer<'_, '_>, value: &Value, depth: u32) -> Option<(Cl
 }
 
 /// Whether a method other than the constructor sets a field.
-fn set_again(writer: &Writer<'_, '_>, class: ClassRef, constructor: FnRef, field: &Arc<str>) -> bool {
+fn set_again(writer: &Writer<'_, '_>, class: ClassRef, constructor: FnRef, field: &Atom) -> bool {
     let methods = writer.tree.class(class).into_iter().flat_map(|class| &class.methods);
     let others = methods.map(|method| FnRef { file: class.file, func: method.0 }).filter(|method| *method != constructor);
     others.filter_map(|method| writer.tree.facts(method)).flat_map(|facts| &facts.events).any(|event| match &event.act {

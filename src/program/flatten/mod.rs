@@ -12,7 +12,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::facts::{Act, Event, FnRef, Guard, Value};
+use crate::facts::{Act, Event, FnRef, Guard, Value, renewed_args};
+use crate::files::Atom;
 use crate::program::bind::{Site, bind, chain};
 use crate::program::flat::{Flat, FlatCond, FlatEvent, Look, Spot, What, plain};
 use crate::program::hand::hand_over;
@@ -30,7 +31,7 @@ const DEEPEST: usize = 8;
 const LONGEST: usize = 800;
 /// A flat function keeps at most this many events; what lies behind is not seen.
 const MOST: usize = 2400;
-/// Events of handed functions that are kept at a time, about 0.5 kB each: with more, those not asked for of late are forgotten
+/// Events of handed functions that are kept at a time, about 1 kB each: with more, those not asked for of late are forgotten
 /// and made anew when they are asked for, so that memory does not grow with the tree.
 const MOST_KEPT: usize = 150_000;
 
@@ -196,8 +197,13 @@ impl<'f, 't> Writer<'f, 't> {
     }
 
     fn known(&self, value: &Value) -> Value {
+        self.now_known(value).unwrap_or_else(|| value.clone())
+    }
+
+    /// The value with what is known of the results it speaks of; `None` where it speaks of none.
+    fn now_known(&self, value: &Value) -> Option<Value> {
         let root = self.root;
-        value.map(&mut |part| match part {
+        value.mapped(&mut |part| match part {
             Value::Result(function, index) if *function == root => self.results.get(*index as usize).cloned(),
             Value::Member(of, name) => match &**of {
                 Value::Result(function, index) if *function == root => self.part_given(self.results.get(*index as usize)?, name),
@@ -236,7 +242,7 @@ impl<'f, 't> Writer<'f, 't> {
         let act = match &event.act {
             Act::Call { callee, args, form, awaited } => Act::Call {
                 callee: self.known(callee),
-                args: args.iter().map(|(name, value)| (name.clone(), self.known(value))).collect(),
+                args: renewed_args(args, |value| self.now_known(value)),
                 form: *form,
                 awaited: *awaited,
             },
@@ -388,7 +394,7 @@ impl<'f, 't> Writer<'f, 't> {
     fn only_tells(&self, callee: &Value) -> bool {
         let tells = |name: &str| self.tree.book.verbs.only_tells(name);
         match callee {
-            Value::Member(of, _) => self.tree.name_of(&plain(&self.events, of)).is_some_and(|name| tells(&name)),
+            Value::Member(of, _) => self.tree.named(&plain(&self.events, of)).is_some_and(tells),
             Value::Module(file, name) => {
                 let facts = self.tree.files.get(*file as usize);
                 let import = facts.and_then(|facts| facts.unit.imports.iter().find(|import| import.local == **name));
@@ -399,7 +405,7 @@ impl<'f, 't> Writer<'f, 't> {
     }
 
     /// Functions given to a call no one knows run there and then.
-    fn callbacks(&mut self, args: &[(Option<Arc<str>>, Value)], around: &Around, file: u32) {
+    fn callbacks(&mut self, args: &[(Option<Atom>, Value)], around: &Around, file: u32) {
         for (_, value) in args {
             if matches!(value, Value::Function(_)) {
                 self.invoke(value, &[], around.clone(), file, None);

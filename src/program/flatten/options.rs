@@ -1,10 +1,9 @@
 //! Options given as constants: what a callee does where an option is set otherwise is not what this call does.
 
-use std::sync::Arc;
-
 use super::Writer;
 use super::inline::Subst;
 use crate::facts::{Guard, Value};
+use crate::files::Atom;
 use crate::program::flat::Flat;
 use crate::program::{ClassRef, Ty};
 use crate::syntax::{BinaryOp, ExprKind, Param, Shape, is_computed};
@@ -13,7 +12,7 @@ impl Subst<'_, '_> {
     /// The constant that a parameter is where a call leaves it out. A call without any arguments may be a callback's, whose
     /// arguments are not known.
     pub(super) fn left_out(&self, param: &Param) -> Option<Value> {
-        let spread = |name: &Option<Arc<str>>| matches!(name.as_deref(), Some("*" | "**" | "..."));
+        let spread = |name: &Option<Atom>| matches!(name.as_deref(), Some("*" | "**" | "..."));
         if self.args.is_empty() || self.args.iter().any(|(name, _)| spread(name)) {
             return None;
         }
@@ -25,9 +24,18 @@ impl Subst<'_, '_> {
     }
 
     /// Whether a condition is settled otherwise by what this call gives: constants, and the keys of an object literal.
-    pub(super) fn contradicts(&self, guard: &Guard, flat: &Flat, writer: &Writer<'_, '_>) -> bool {
-        let Some(cond) = flat.conds.get(guard.cond as usize) else { return false };
-        self.settles(&cond.value, flat, writer).is_some_and(|truth| truth != guard.holds)
+    /// `known` keeps what is said of each condition.
+    pub(super) fn contradicts(
+        &self,
+        guard: &Guard,
+        flat: &Flat,
+        writer: &Writer<'_, '_>,
+        known: &mut [Option<Option<bool>>],
+    ) -> bool {
+        let at = guard.cond as usize;
+        let (Some(cond), Some(known)) = (flat.conds.get(at), known.get_mut(at)) else { return false };
+        let truth = *known.get_or_insert_with(|| self.settles(&cond.value, flat, writer));
+        truth.is_some_and(|truth| truth != guard.holds)
     }
 
     fn settles(&self, cond: &Value, flat: &Flat, writer: &Writer<'_, '_>) -> Option<bool> {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use super::Writer;
 use super::inline::Subst;
-use crate::facts::{Act, FnRef, Value};
+use crate::facts::{Act, Arg, FnRef, Value, renewed_args};
+use crate::files::Atom;
 use crate::program::{Tree, Ty};
 use crate::syntax::{CallForm, ExitKind, Gathers, Target};
 
 /// Arguments with their keywords.
-pub(super) type Given = Vec<(Option<Arc<str>>, Value)>;
+pub(super) type Given = Vec<(Option<Atom>, Value)>;
 
 /// Makers follow each other this deep: `@locked("key")` calls one that makes another.
 const DEEPEST: usize = 4;
@@ -59,7 +60,7 @@ impl Writer<'_, '_> {
         let name = || self.tree.function(target).map(|known| Value::Text(known.name.as_str().into())).unwrap_or_default();
         match describes(self.tree, decorator) {
             true => {
-                let described = Value::Object(None, Arc::from([(Arc::from(VALUE), function)]));
+                let described = Value::Object(None, Arc::new(vec![(Atom::from(VALUE), function)]));
                 vec![(None, Value::Unknown), (None, name()), (None, described)]
             }
             false => vec![(None, function)],
@@ -88,7 +89,7 @@ impl Writer<'_, '_> {
             },
             _ => return None,
         };
-        self.given_out(maker, args.clone())
+        self.given_out(maker, args.to_vec())
     }
 
     /// The inner function that a function returns, given these arguments.
@@ -177,18 +178,18 @@ impl Subst<'_, '_> {
             Some(Gathers::Keywords) => {
                 let own =
                     |name: &str| function.params.iter().any(|param| matches!(&param.target, Target::Name(own, _) if own == name));
-                let key = |name: &Arc<str>| if &**name == "**" { "...".into() } else { name.clone() };
+                let key = |name: &Atom| if &**name == "**" { "...".into() } else { name.clone() };
                 let named = self.args.iter().filter_map(|(name, value)| Some((name.as_ref()?, value)));
                 let rest =
                     named.filter(|(name, _)| &***name != "*" && !own(name)).map(|(name, value)| (key(name), value.clone()));
-                (!self.args.is_empty()).then(|| Value::Object(None, rest.collect()))
+                (!self.args.is_empty()).then(|| Value::Object(None, rest.collect::<Vec<_>>().into()))
             }
             None => by_position.nth(index as usize).cloned().or_else(|| self.left_out(param)),
         }
     }
 
     /// What a variable of a function that made the callee is, where the maker was given it.
-    pub(super) fn captured(&self, function: FnRef, name: &Arc<str>) -> Option<Value> {
+    pub(super) fn captured(&self, function: FnRef, name: &Atom) -> Option<Value> {
         let (maker, given) = self.made_by.iter().find(|(maker, _)| *maker == function)?;
         let made =
             Subst { tree: self.tree, root: self.root, target: *maker, receiver: Value::Unknown, args: given, made_by: &[] };
@@ -203,7 +204,10 @@ impl Subst<'_, '_> {
     }
 
     /// A call's arguments in the caller's terms; those that the callee only hands on (`fn(*args, **kwargs)`) one by one.
-    pub(super) fn handed_on(&self, args: &Given, value: &dyn Fn(&Value) -> Value) -> Given {
+    pub(super) fn handed_on(&self, args: &Arc<[Arg]>, new: &dyn Fn(&Value) -> Option<Value>) -> Arc<[Arg]> {
+        if !args.iter().any(|(name, _)| matches!(name.as_deref(), Some("*" | "**"))) {
+            return renewed_args(args, new);
+        }
         let params = self.tree.function(self.target).map_or(&[][..], |function| &function.params);
         let gathered = |given: &Value, how: Gathers| match given {
             Value::Param(function, index) if *function == self.target => {
@@ -212,20 +216,20 @@ impl Subst<'_, '_> {
             _ => None,
         };
         let has_own = |name: &str| params.iter().any(|param| matches!(&param.target, Target::Name(own, _) if own == name));
-        let mut all: Given = vec![];
-        for (name, arg) in args {
+        let mut all: Given = Vec::with_capacity(args.len());
+        for (name, arg) in args.iter() {
             let positions = gathered(arg, Gathers::Positions).filter(|_| name.as_deref() == Some("*"));
             let keywords = gathered(arg, Gathers::Keywords).filter(|_| name.as_deref() == Some("**"));
             if let Some(first) = positions {
                 all.extend(self.args.iter().filter(|(name, _)| name.is_none()).skip(first).cloned());
                 all.extend(self.args.iter().filter(|(name, _)| name.as_deref() == Some("*")).cloned());
             } else if keywords.is_some() {
-                let named = |name: &Option<Arc<str>>| name.as_deref().is_some_and(|name| name != "*" && !has_own(name));
+                let named = |name: &Option<Atom>| name.as_deref().is_some_and(|name| name != "*" && !has_own(name));
                 all.extend(self.args.iter().filter(|(name, _)| named(name)).cloned());
             } else {
-                all.push((name.clone(), value(arg)));
+                all.push((name.clone(), new(arg).unwrap_or_else(|| arg.clone())));
             }
         }
-        all
+        all.into()
     }
 }

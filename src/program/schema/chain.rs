@@ -1,12 +1,11 @@
 //! Values that declare columns and keys: chains of calls, object literals and lists of either, read by what packs say.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use super::Key;
 use super::sql::condition_text;
 use crate::facts::{Act, FnRef, Value};
-use crate::files::Span;
+use crate::files::{Atom, Span};
 use crate::program::flat::Look;
 use crate::program::statement::{Column, ColumnKind, column_key};
 use crate::program::{Args, Meant, Tree, Ty, decorator, meaning};
@@ -101,7 +100,7 @@ pub struct Link {
     /// What it is called on.
     pub receiver: Value,
     /// Its arguments.
-    pub args: Vec<(Option<Arc<str>>, Value)>,
+    pub args: Vec<(Option<Atom>, Value)>,
 }
 
 /// Reads declarations of one tree.
@@ -330,7 +329,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn column_of_options(&self, options: &[(Arc<str>, Value)], option: &dyn Fn(&str) -> String) -> ColumnDraft {
+    fn column_of_options(&self, options: &[(Atom, Value)], option: &dyn Fn(&str) -> String) -> ColumnDraft {
         let entry = |name: &str| {
             let key = option(name);
             options.iter().find(|(known, _)| **known == key && !key.is_empty()).map(|(_, value)| value.clone())

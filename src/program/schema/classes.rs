@@ -1,10 +1,8 @@
 //! Models that are classes: what their decorators, attributes and fields declare. It must not know a language.
 
-use std::sync::Arc;
-
 use super::chain::{ColumnDraft, Draft, Reader};
 use crate::facts::{FnRef, Mark, Value};
-use crate::files::Span;
+use crate::files::{Atom, Span};
 use crate::program::{ClassRef, Meant, Ty, decorator};
 use crate::rules::{Meaning, TypeKind};
 use crate::syntax::Class;
@@ -23,7 +21,7 @@ impl Reader<'_> {
         let kind = self.tree.base_type(at, 0);
         draft.declared |= kind.as_deref().is_some_and(|id| self.tree.packs(at.file).kind(id) == TypeKind::Entity);
         for field in &class.fields {
-            let key = (at.class, Arc::from(field.name.as_str()));
+            let key = (at.class, Atom::from(field.name.as_str()));
             let init = facts.field_values.get(&key);
             self.field(&field.name, init, facts.field_marks.get(&key), kind.as_deref(), at.file, &mut draft);
         }
@@ -110,7 +108,7 @@ impl Reader<'_> {
             inner.fields.iter().map(move |field| (index as u32, field, format!("{}.{}", inner.name, field.name)))
         });
         let meant = own.chain(inner).filter_map(|(owner, field, path)| {
-            let value = facts.field_values.get(&(owner, Arc::from(field.name.as_str())))?;
+            let value = facts.field_values.get(&(owner, Atom::from(field.name.as_str())))?;
             let row = self.meant_at(&format!("{id}.{path}"), &Value::Unknown, &[(None, value.clone())], at.file);
             let any = || {
                 let link = self.links(value, at.file).into_iter().next().filter(|_| owner == at.class)?;

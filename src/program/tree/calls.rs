@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::settled::owner_file;
 use super::{DEEPEST, Tree};
 use crate::facts::{Act, FnRef, Value};
+use crate::files::Atom;
 use crate::program::{ClassRef, Ty};
 use crate::rules::{Meaning, Pick, Selector, TypeKind};
 use crate::syntax::{ExitKind, TypeRef};
@@ -43,7 +44,7 @@ impl Tree {
     }
 
     /// The one class of the tree that a registry is asked for by texts: `("shop.importers", "Importer")`, `("shop.importers.Importer")`.
-    fn named_in_texts(&self, args: &[(Option<Arc<str>>, Value)]) -> Option<ClassRef> {
+    fn named_in_texts(&self, args: &[(Option<Atom>, Value)]) -> Option<ClassRef> {
         let text = |at: usize| match args.get(at) {
             Some((None, Value::Text(text))) => Some(&**text),
             _ => None,
@@ -80,7 +81,7 @@ impl Tree {
     }
 
     /// What a call gives.
-    pub fn called(&self, callee: &Value, args: &[(Option<Arc<str>>, Value)], file: u32, depth: u32) -> Ty {
+    pub fn called(&self, callee: &Value, args: &[(Option<Atom>, Value)], file: u32, depth: u32) -> Ty {
         let what = self.ty_at(callee, file, depth + 1);
         let packs = self.packs(file);
         if matches!(what, Ty::Function(_) | Ty::Unknown)
@@ -189,7 +190,7 @@ impl Tree {
     }
 
     /// The types of a constructor's arguments: `Mutex::new(BTreeMap::new())` holds a map.
-    pub(super) fn literal_args(&self, args: &[(Option<Arc<str>>, Value)], file: u32, depth: u32) -> Arc<[Ty]> {
+    pub(super) fn literal_args(&self, args: &[(Option<Atom>, Value)], file: u32, depth: u32) -> Arc<[Ty]> {
         args.iter()
             .map(|(_, value)| self.ty_at(value, file, depth + 1))
             .filter(|ty| !matches!(ty, Ty::Unknown | Ty::Literal(_)))
@@ -287,7 +288,7 @@ impl Tree {
         None
     }
 
-    pub(super) fn simple_pick(&self, selector: &Selector, callee: &Value, args: &[(Option<Arc<str>>, Value)]) -> Option<Value> {
+    pub(super) fn simple_pick(&self, selector: &Selector, callee: &Value, args: &[(Option<Atom>, Value)]) -> Option<Value> {
         selector.options.iter().find_map(|pick| match pick {
             Pick::Arg(index, keys) if keys.is_empty() => args.get(*index).map(|(_, value)| value.clone()),
             Pick::Receiver(keys) if keys.is_empty() => match callee {
@@ -299,7 +300,7 @@ impl Tree {
     }
 
     /// What a function of the tree gives back by what it is given, where its types say so: `(make: () => T) => T`, `(value: T) => T`.
-    fn handed_back(&self, function: FnRef, args: &[(Option<Arc<str>>, Value)], file: u32, depth: u32) -> Ty {
+    fn handed_back(&self, function: FnRef, args: &[(Option<Atom>, Value)], file: u32, depth: u32) -> Ty {
         let Some(known) = self.function(function).filter(|_| depth < DEEPEST) else { return Ty::Unknown };
         // A type that has a name of its own says what it is.
         let open = |returns: &&TypeRef| {
@@ -316,7 +317,7 @@ impl Tree {
     }
 
     /// The same type about the class that a call is given, where the declaration leaves it open: `(of: Type<T>) => Repository<T>`.
-    fn about_given(&self, ty: Ty, function: FnRef, args: &[(Option<Arc<str>>, Value)], file: u32, depth: u32) -> Ty {
+    fn about_given(&self, ty: Ty, function: FnRef, args: &[(Option<Atom>, Value)], file: u32, depth: u32) -> Ty {
         let Some((known, returns)) = self.function(function).and_then(|known| Some((known, known.returns.as_ref()?))) else {
             return ty;
         };

@@ -1,8 +1,8 @@
 //! What a program hangs on an object of a library that every request hands it again (`app.state.codes = CodeBook()`): it is found
 //! by its name or key on any value of such a type.
 
+use crate::files::Atom;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use super::{DEEPEST, Tree};
 use crate::facts::{Act, Event, FnRef, Value};
@@ -24,7 +24,7 @@ pub(super) struct Hung {
     /// Methods by which something is put on an object that carries it.
     puts: HashSet<String>,
     /// Writes to members and entries of anything but an object's own, by the name of the member or key.
-    by_name: HashMap<Arc<str>, Vec<Carried>>,
+    by_name: HashMap<Atom, Vec<Carried>>,
 }
 
 /// What an event hangs on something: on what, under which key, and what.
@@ -49,7 +49,7 @@ fn hanging<'e>(event: &'e Event, puts: &HashSet<String>) -> Option<Hanging<'e>> 
 }
 
 /// The name by which a key is looked for: its text, or that of the constant it is.
-fn name_of_key(key: &Value) -> Option<&Arc<str>> {
+fn name_of_key(key: &Value) -> Option<&Atom> {
     match key {
         Value::Text(name) | Value::Module(_, name) | Value::Member(_, name) => Some(name),
         _ => None,
@@ -121,7 +121,7 @@ impl Tree {
 
     fn find_hung(&self) -> Hung {
         let puts = self.putting();
-        let mut by_name: HashMap<Arc<str>, Vec<Carried>> = HashMap::new();
+        let mut by_name: HashMap<Atom, Vec<Carried>> = HashMap::new();
         for function in self.all_functions() {
             for (event, found) in (0..).zip(self.facts(function).into_iter().flat_map(|facts| &facts.events)) {
                 if let Some(name) = hanging(found, &puts).as_ref().and_then(|found| name_of_key(&found.key)) {

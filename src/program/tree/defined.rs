@@ -1,21 +1,21 @@
 //! Commands that a program gives its store's client: a name, and the script that is run.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use super::Tree;
 use crate::facts::Act;
 use crate::facts::Value;
+use crate::files::Atom;
 use crate::program::meaning;
 use crate::rules::Meaning;
 
 impl Tree {
     /// The text of the script that a command of this name runs, where the program defines one, and the client's library.
-    pub fn defined(&self, name: &str) -> Option<&(String, Arc<str>)> {
+    pub fn defined(&self, name: &str) -> Option<&(String, Atom)> {
         self.defined.get_or_init(|| self.definitions()).get(name)
     }
 
-    fn definitions(&self) -> HashMap<String, (String, Arc<str>)> {
+    fn definitions(&self) -> HashMap<String, (String, Atom)> {
         let makers: HashSet<&str> = self
             .book
             .packs

@@ -63,7 +63,7 @@ impl Tree {
     }
 
     /// What the name of a class means: the class, or the type of a library that a block of methods is about.
-    pub(super) fn named(&self, class: ClassRef) -> Ty {
+    pub(super) fn class_of_name(&self, class: ClassRef) -> Ty {
         self.homes.meant.get(&class).cloned().unwrap_or_else(|| Ty::Class(self.home(class)))
     }
 

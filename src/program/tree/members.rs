@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{DEEPEST, Tree};
 use crate::facts::{Act, FnRef, Value};
-use crate::files::Language;
+use crate::files::{Atom, Language};
 use crate::program::{ClassRef, Ty};
 use crate::rules::TypeKind;
 use crate::syntax::{Expr, ExprKind};
@@ -229,7 +229,7 @@ impl Tree {
     }
 
     /// The pack's type that a class's bases make it one of.
-    pub fn base_type(&self, at: ClassRef, depth: u32) -> Option<Arc<str>> {
+    pub fn base_type(&self, at: ClassRef, depth: u32) -> Option<Atom> {
         let class = self.class(at).filter(|_| depth < DEEPEST)?;
         let own = FnRef { file: at.file, func: class.parent.0 };
         let packs = self.packs(at.file);
@@ -275,7 +275,7 @@ impl Tree {
     }
 
     /// The path of a library that the callee of a base class's call stands for (`Manager.from_queryset(Own)`).
-    fn path_of(&self, call: &Expr, file: u32, depth: u32) -> Option<Arc<str>> {
+    fn path_of(&self, call: &Expr, file: u32, depth: u32) -> Option<Atom> {
         let ExprKind::Call(call) = &call.kind else { return None };
         match self.named_expr(&call.callee, file, depth) {
             Ty::Lib { path, .. } => Some(path),
@@ -332,7 +332,7 @@ impl Tree {
                 }
             }
         }
-        self.files.get(at.file as usize)?.field_values.get(&(at.class, Arc::from(name))).cloned()
+        self.files.get(at.file as usize)?.field_values.get(&(at.class, Atom::from(name))).cloned()
     }
 
     /// The path with what packs know of it: the id of the type it gives, if any.

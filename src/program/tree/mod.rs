@@ -14,10 +14,10 @@ use std::sync::{Arc, OnceLock};
 use super::memo::{Memo, Names};
 use super::modules::Modules;
 use super::packages::Package;
-use super::settings::{Environment, Setting, setting};
+use super::settings::{Environment, Set, Setting, all_sets, setting};
 use super::{ClassRef, Ty};
 use crate::facts::{Act, FileFacts, FnFacts, FnRef, Value};
-use crate::files::Language;
+use crate::files::{Atom, Language};
 use crate::rules::{Packs, Rulebook};
 use crate::syntax::{Class, Function, Target};
 pub use carried::Carried;
@@ -43,11 +43,12 @@ pub struct Tree {
     /// Packages that may serve nobody, by their descriptions.
     pub packages: Vec<Package>,
     classes: OnceLock<HashMap<String, Vec<ClassRef>>>,
-    settings: Memo<(Arc<str>, Arc<str>), Setting>,
+    settings: Memo<(Atom, Atom), Setting>,
+    sets: OnceLock<HashMap<String, Vec<Set>>>,
     names: Names<u32, Ty>,
     found: Names<u32, Option<Ty>>,
     members: Names<(ClassRef, bool), Ty>,
-    defined: OnceLock<HashMap<String, (String, Arc<str>)>>,
+    defined: OnceLock<HashMap<String, (String, Atom)>>,
     hung: OnceLock<carried::Hung>,
 }
 
@@ -73,6 +74,7 @@ impl Tree {
             packages: vec![],
             classes: OnceLock::new(),
             settings: Memo::new(),
+            sets: OnceLock::new(),
             names: Names::new(),
             found: Names::new(),
             members: Names::new(),
@@ -122,13 +124,18 @@ impl Tree {
 
     /// How far the store of a framework's setting reaches; `part` is the part of it that is asked for.
     pub fn setting(&self, key: &str, part: &str) -> Setting {
-        let asked = (Arc::from(key), Arc::from(part));
+        let asked = (Atom::from(key), Atom::from(part));
         if let Some(known) = self.settings.get(&asked) {
             return known;
         }
         let found = setting(self, key, part);
         self.settings.keep(asked, found);
         found
+    }
+
+    /// Everything that sets a framework's setting, by the setting's key.
+    pub(super) fn sets(&self) -> &HashMap<String, Vec<Set>> {
+        self.sets.get_or_init(|| all_sets(self))
     }
 
     /// The facts of a function.
@@ -252,7 +259,7 @@ impl Tree {
         if !strange {
             return found;
         }
-        let guess = self.name_of(value).and_then(|name| packs.types_like(&name).first().cloned());
+        let guess = self.named(value).and_then(|name| packs.types_like(name).first().cloned());
         match guess {
             Some(id) => Ty::Lib { path: id, of: Arc::default(), sure: false },
             None => found,
@@ -261,14 +268,17 @@ impl Tree {
 
     /// The name a value goes by: its variable, parameter or last member.
     pub fn name_of(&self, value: &Value) -> Option<String> {
+        self.named(value).map(str::to_owned)
+    }
+
+    /// The same, as it is kept.
+    pub(in crate::program) fn named<'a>(&'a self, value: &'a Value) -> Option<&'a str> {
         match value {
-            Value::Module(_, name) | Value::Global(name) | Value::Captured(_, name) | Value::Member(_, name) => {
-                Some(name.to_string())
-            }
+            Value::Module(_, name) | Value::Global(name) | Value::Captured(_, name) | Value::Member(_, name) => Some(name),
             Value::Param(function, index) => match &self.function(*function)?.params.get(*index as usize)?.target {
-                Target::Name(name, _) => Some(name.clone()),
+                Target::Name(name, _) => Some(name),
                 Target::Inside(inner) => match &**inner {
-                    Target::Name(name, _) => Some(name.clone()),
+                    Target::Name(name, _) => Some(name),
                     _ => None,
                 },
                 _ => None,
@@ -276,13 +286,13 @@ impl Tree {
             Value::Result(function, event) => {
                 let event = self.facts(*function)?.events.get(*event as usize)?;
                 match (&event.bound, &event.act) {
-                    (Some(name), _) => Some(name.to_string()),
-                    (None, Act::Call { callee, .. }) => self.name_of(callee),
+                    (Some(name), _) => Some(name),
+                    (None, Act::Call { callee, .. }) => self.named(callee),
                     _ => None,
                 }
             }
-            Value::Any(options) => options.iter().find_map(|option| self.name_of(option)),
-            Value::Index(of, _) | Value::Element(of) => self.name_of(of),
+            Value::Any(options) => options.iter().find_map(|option| self.named(option)),
+            Value::Index(of, _) | Value::Element(of) => self.named(of),
             _ => None,
         }
     }

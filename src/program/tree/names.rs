@@ -61,7 +61,7 @@ impl Tree {
             return filled;
         }
         if let Some(class) = facts.unit.classes.iter().position(|class| class.name == name) {
-            return self.named(ClassRef { file, class: class as u32 });
+            return self.class_of_name(ClassRef { file, class: class as u32 });
         }
         self.found_elsewhere(file, name, depth)
     }
@@ -285,7 +285,7 @@ impl Tree {
                 return declared;
             }
         }
-        self.injected(param.default.as_ref(), function.file, depth).unwrap_or_default()
+        self.injected(param.default.as_deref(), function.file, depth).unwrap_or_default()
     }
 
     /// What a parameter is whose default is a library's call that enters a function for it: what that function gives.

@@ -43,13 +43,13 @@ impl Lower {
         if let Some(heritage) = &tree.heritage {
             let value = self.expr(&heritage.expression);
             match dotted(&value.kind) {
-                Some(name) => bases.push(TypeRef { name, args: self.type_args(heritage.type_arguments.as_deref()) }),
+                Some(name) => bases.push(TypeRef { name: name.into(), args: self.type_args(heritage.type_arguments.as_deref()) }),
                 None => base_calls.push(value),
             }
         }
         for implemented in &tree.implements {
             let args = self.type_args(implemented.type_arguments.as_deref());
-            bases.push(TypeRef { name: type_name(&implemented.expression), args });
+            bases.push(TypeRef { name: type_name(&implemented.expression).into(), args });
         }
         self.close_class(id, |class| (class.bases, class.base_calls) = (bases, base_calls));
     }
@@ -131,7 +131,7 @@ impl Lower {
         let Expression::NewExpression(made) = value.get_inner_expression() else { return None };
         let name = made.callee.get_identifier_reference()?.name.to_string();
         let args = self.type_args(Some(made.type_arguments.as_deref()?));
-        Some(TypeRef { name, args })
+        Some(TypeRef { name: name.into(), args })
     }
 
     /// A field that holds a function is a method too.
@@ -160,7 +160,7 @@ impl Lower {
         let mut bases = Vec::new();
         for base in &tree.extends {
             let args = self.type_args(base.type_arguments.as_deref());
-            bases.push(TypeRef { name: type_name(&base.type_name), args });
+            bases.push(TypeRef { name: type_name(&base.type_name).into(), args });
         }
         self.close_class(id, |class| {
             class.bases = bases;

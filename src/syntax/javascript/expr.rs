@@ -300,7 +300,7 @@ impl Lower {
         let at = span(tree.span);
         let test = match (&target, tree.operator) {
             (Target::Name(written, name_span), AssignmentOperator::LogicalAnd) => Some(name(written, *name_span)),
-            (Target::Place(place), AssignmentOperator::LogicalAnd) => Some(place.clone()),
+            (Target::Place(place), AssignmentOperator::LogicalAnd) => Some((**place).clone()),
             _ => None,
         };
         let if_null = matches!(tree.operator, AssignmentOperator::LogicalNullish | AssignmentOperator::LogicalOr);

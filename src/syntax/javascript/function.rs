@@ -127,7 +127,7 @@ impl Lower {
         for param in &params.items {
             let target = self.pattern(&param.pattern, body);
             let ty = self.annotation(param.type_annotation.as_deref());
-            let default = param.initializer.as_ref().map(|value| self.named(value, only_name(&target)));
+            let default = param.initializer.as_ref().map(|value| Box::new(self.named(value, only_name(&target))));
             lowered.push(Param { target, ty, default, gathers: None });
         }
         if let Some(rest) = &params.rest {
@@ -196,7 +196,7 @@ fn property_binds(params: &FormalParameters) -> Vec<Step> {
         .map(|(field, at)| {
             let place = expr(ExprKind::Member(Box::new(expr(ExprKind::This, at)), field.to_string()), at);
             let value = Some(name(&field, at));
-            step(StepKind::Bind { target: Target::Place(place), value, declares: false, op: None }, at)
+            step(StepKind::Bind { target: Target::Place(Box::new(place)), value, declares: false, op: None }, at)
         })
         .collect()
 }

@@ -174,7 +174,7 @@ impl Lower {
     /// The name by which a module taken in the middle of an expression is known.
     fn import_here(&mut self, module: &str, span: Span) -> String {
         let local = format!("{}module", self.fresh());
-        self.unit.imports.push(Import { local: local.clone(), module: module.to_owned(), member: None, span });
+        self.unit.imports.push(Import { local: local.as_str().into(), module: module.into(), member: None, span });
         local
     }
 }

@@ -13,6 +13,7 @@ use oxc_span::GetSpan;
 use super::target::key;
 use super::types::type_name;
 use super::{ExprKind, FnId, Import, Lower, Span, Step, StepKind, expr, name, span, step};
+use crate::files::Atom;
 use crate::syntax::{Export, ExportTarget, Target};
 
 /// What `module.exports` is called, as a name and as an export.
@@ -24,29 +25,29 @@ impl Lower {
             ModuleDeclaration::ImportDeclaration(tree) => self.import_declaration(tree),
             ModuleDeclaration::ExportAllDeclaration(tree) => {
                 let name = tree.exported.as_ref().map_or("*".to_owned(), |name| name.name().to_string());
-                self.export(&name, ExportTarget::Other { module: tree.source.value.to_string(), member: None });
+                self.export(&name, ExportTarget::Other { module: tree.source.value.as_str().into(), member: None });
             }
             ModuleDeclaration::ExportFromDeclaration(tree) => {
                 for specifier in &tree.specifiers {
-                    let member = Some(specifier.local.name().to_string());
-                    let target = ExportTarget::Other { module: tree.source.value.to_string(), member };
+                    let member = Some(specifier.local.name().as_str().into());
+                    let target = ExportTarget::Other { module: tree.source.value.as_str().into(), member };
                     self.export(&specifier.exported.name(), target);
                 }
             }
             ModuleDeclaration::ExportNamedDeclaration(tree) => {
                 for specifier in &tree.specifiers {
-                    self.export(&specifier.exported.name(), ExportTarget::Local(specifier.local.name().to_string()));
+                    self.export(&specifier.exported.name(), ExportTarget::Local(specifier.local.name().as_str().into()));
                 }
             }
             ModuleDeclaration::ExportDeclaration(tree) => {
                 for name in declared_names(&tree.declaration) {
-                    self.export(&name, ExportTarget::Local(name.clone()));
+                    self.export(&name, ExportTarget::Local(name.as_str().into()));
                 }
                 self.declaration(&tree.declaration, steps);
             }
             ModuleDeclaration::ExportDefaultDeclaration(tree) => {
                 let local = self.default_export(&tree.declaration, steps);
-                self.export("default", ExportTarget::Local(local));
+                self.export("default", ExportTarget::Local(local.into()));
             }
             ModuleDeclaration::TSExportAssignment(tree) => self.export_whole(&tree.expression, span(tree.span), steps),
             ModuleDeclaration::TSNamespaceExportDeclaration(_) => {}
@@ -102,25 +103,25 @@ impl Lower {
     /// `module.exports = value`. Names in an object literal are exports of their own.
     fn export_whole(&mut self, value: &Expression, at: Span, steps: &mut Vec<Step>) {
         if let Some((module, member)) = module_of(value) {
-            return self.export(WHOLE, ExportTarget::Other { module, member });
+            return self.export(WHOLE, ExportTarget::Other { module: module.into(), member: member.map(Atom::from) });
         }
         if let Expression::ObjectExpression(object) = value.get_inner_expression() {
             for property in &object.properties {
                 match property {
                     ObjectPropertyKind::ObjectProperty(property) => {
                         if let Expression::Identifier(identifier) = property.value.get_inner_expression() {
-                            self.export(&key(&property.key), ExportTarget::Local(identifier.name.to_string()));
+                            self.export(&key(&property.key), ExportTarget::Local(identifier.name.as_str().into()));
                         }
                     }
                     ObjectPropertyKind::SpreadProperty(spread) => {
                         if let Some((module, member)) = module_of(&spread.argument) {
-                            self.export("*", ExportTarget::Other { module, member });
+                            self.export("*", ExportTarget::Other { module: module.into(), member: member.map(Atom::from) });
                         }
                     }
                 }
             }
         }
-        self.export(WHOLE, ExportTarget::Local(WHOLE.to_owned()));
+        self.export(WHOLE, ExportTarget::Local(WHOLE.into()));
         self.bind_exported(WHOLE, value, at, steps);
     }
 
@@ -136,11 +137,11 @@ impl Lower {
         if exported == WHOLE {
             self.export_whole(&tree.right, at, steps);
         } else if let Expression::Identifier(identifier) = tree.right.get_inner_expression() {
-            self.export(&exported, ExportTarget::Local(identifier.name.to_string()));
+            self.export(&exported, ExportTarget::Local(identifier.name.as_str().into()));
         } else if let Some((module, member)) = module_of(&tree.right) {
-            self.export(&exported, ExportTarget::Other { module, member });
+            self.export(&exported, ExportTarget::Other { module: module.into(), member: member.map(Atom::from) });
         } else {
-            self.export(&exported, ExportTarget::Local(exported.clone()));
+            self.export(&exported, ExportTarget::Local(exported.as_str().into()));
             self.bind_exported(&exported, &tree.right, at, steps);
         }
         true
@@ -152,7 +153,7 @@ impl Lower {
             return None;
         }
         let exported = exported_member(place)?;
-        self.export(&exported, ExportTarget::Local(exported.clone()));
+        self.export(&exported, ExportTarget::Local(exported.as_str().into()));
         Some(exported)
     }
 
@@ -241,11 +242,11 @@ impl Lower {
     }
 
     fn take(&mut self, local: &str, module: &str, member: Option<String>, span: Span) {
-        self.unit.imports.push(Import { local: local.to_owned(), module: module.to_owned(), member, span });
+        self.unit.imports.push(Import { local: local.into(), module: module.into(), member: member.map(Atom::from), span });
     }
 
     fn export(&mut self, name: &str, target: ExportTarget) {
-        let export = Export { name: name.to_owned(), target };
+        let export = Export { name: name.into(), target };
         if !self.in_namespace && !self.unit.exports.contains(&export) {
             self.unit.exports.push(export);
         }

@@ -100,7 +100,7 @@ impl Lower {
                 let Some(member) = other.as_member_expression() else { return Target::Ignore };
                 match self.exported_place(member) {
                     Some(name) => Target::Name(name, span(member.span())),
-                    None => Target::Place(self.nested(|lower| lower.member(member), span(member.span()))),
+                    None => Target::Place(Box::new(self.nested(|lower| lower.member(member), span(member.span())))),
                 }
             }
         }
@@ -110,7 +110,7 @@ impl Lower {
         let value = self.expr(expression);
         match value.kind {
             ExprKind::Name(name) => Target::Name(name, value.span),
-            _ => Target::Place(value),
+            _ => Target::Place(Box::new(value)),
         }
     }
 

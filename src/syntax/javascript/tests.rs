@@ -100,7 +100,7 @@ fn what_is_put_into_exports_is_read_by_its_local_name() {
     let unit = unit("a.js", "function run() { exports.stop(); module.exports.go(); } exports.stop = () => {}; exports.go = run;");
     let printed = print(&unit);
     assert!(printed.contains("  do stop()\n  do run()\n"), "{printed}");
-    assert_eq!(unit.exports[1].target, ExportTarget::Local("run".to_owned()));
+    assert_eq!(unit.exports[1].target, ExportTarget::Local("run".into()));
 }
 
 #[test]

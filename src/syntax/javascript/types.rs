@@ -37,7 +37,7 @@ impl Lower {
         match ty {
             TSType::TSTypeReference(reference) => {
                 let args = self.args_within(reference.type_arguments.as_deref(), depth);
-                Some(seen_through(TypeRef { name: type_name(&reference.type_name), args }))
+                Some(seen_through(TypeRef { name: type_name(&reference.type_name).into(), args }))
             }
             TSType::TSImportType(import) => {
                 let module = self.import_here(&import.source.value, span(import.span));
@@ -45,7 +45,7 @@ impl Lower {
                     Some(qualifier) => format!("{module}.{}", qualified(qualifier)),
                     None => module,
                 };
-                Some(TypeRef { name, args: self.args_within(import.type_arguments.as_deref(), depth) })
+                Some(TypeRef { name: name.into(), args: self.args_within(import.type_arguments.as_deref(), depth) })
             }
             TSType::TSUnionType(union) => union.types.iter().find_map(|ty| self.type_within(ty, depth)),
             TSType::TSIntersectionType(both) => {
@@ -59,15 +59,15 @@ impl Lower {
             TSType::JSDocNonNullableType(inner) => self.type_within(&inner.type_annotation, depth),
             TSType::TSArrayType(array) => {
                 let element = self.type_within(&array.element_type, depth).unwrap_or_default();
-                Some(TypeRef { name: "Array".to_owned(), args: vec![element] })
+                Some(TypeRef { name: "Array".into(), args: vec![element] })
             }
             TSType::TSTupleType(tuple) => {
                 let args = tuple.element_types.iter().map(|ty| self.tuple_element(ty, depth).unwrap_or_default()).collect();
-                Some(TypeRef { name: "Array".to_owned(), args })
+                Some(TypeRef { name: "Array".into(), args })
             }
             TSType::TSFunctionType(function) => {
                 let returns = self.type_within(&function.return_type.type_annotation, depth).unwrap_or_default();
-                Some(TypeRef { name: "Function".to_owned(), args: vec![returns] })
+                Some(TypeRef { name: "Function".into(), args: vec![returns] })
             }
             TSType::TSTypeQuery(query) => match &query.expr_name {
                 TSTypeQueryExprName::TSImportType(import) => {
@@ -106,7 +106,7 @@ fn seen_through(ty: TypeRef) -> TypeRef {
 }
 
 fn plain(name: &str) -> TypeRef {
-    TypeRef { name: name.to_owned(), args: Vec::new() }
+    TypeRef { name: name.into(), args: Vec::new() }
 }
 
 /// Types the language names itself.

@@ -125,7 +125,7 @@ impl Lowering<'_> {
         let name = declared.name();
         let annotation = declared.annotation();
         let ty = self.annotation(annotation);
-        let default = declared.default().or_else(|| annotation.and_then(provider)).map(|default| self.expr(default));
+        let default = declared.default().or_else(|| annotation.and_then(provider)).map(|default| Box::new(self.expr(default)));
         Param { target: Target::Name(name.to_string(), span(name)), ty, default, gathers: None }
     }
 }

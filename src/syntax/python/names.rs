@@ -4,7 +4,7 @@ use ruff_python_ast as ast;
 
 use super::super::{Export, ExportTarget, ExprKind, Import, Target};
 use super::{Lowering, expr, span};
-use crate::files::Span;
+use crate::files::{Atom, Span};
 
 impl Lowering<'_> {
     pub(super) fn import(&mut self, import: &ast::StmtImport) {
@@ -17,7 +17,7 @@ impl Lowering<'_> {
                     (first, first)
                 }
             };
-            self.imported(local, module.to_owned(), None, span(alias));
+            self.imported(local, module, None, span(alias));
         }
     }
 
@@ -27,19 +27,19 @@ impl Lowering<'_> {
         for alias in &import.names {
             let name = alias.name.as_str();
             let local = alias.asname.as_deref().unwrap_or(name);
-            let member = (name != "*").then(|| name.to_owned());
-            self.imported(local, module.clone(), member, span(alias));
+            let member = (name != "*").then(|| name.into());
+            self.imported(local, &module, member, span(alias));
         }
     }
 
-    fn imported(&mut self, local: &str, module: String, member: Option<String>, span: Span) {
+    fn imported(&mut self, local: &str, module: &str, member: Option<Atom>, span: Span) {
         if local.is_empty() {
             return;
         }
         if self.at_module_level() {
-            self.export(local, ExportTarget::Other { module: module.clone(), member: member.clone() });
+            self.export(local, ExportTarget::Other { module: module.into(), member: member.clone() });
         }
-        self.unit.imports.push(Import { local: local.to_owned(), module, member, span });
+        self.unit.imports.push(Import { local: local.into(), module: module.into(), member, span });
     }
 
     fn at_module_level(&self) -> bool {
@@ -50,7 +50,7 @@ impl Lowering<'_> {
     pub(super) fn outer(&mut self, names: &[ast::Identifier], of_module: bool) {
         for name in names {
             if of_module {
-                self.export(name, ExportTarget::Local(name.to_string()));
+                self.export(name, ExportTarget::Local(name.as_str().into()));
             }
             if let Some(frame) = self.frames.last_mut() {
                 frame.outer.insert(name.to_string());
@@ -61,14 +61,14 @@ impl Lowering<'_> {
     /// Offers a name; the first meaning of a name stays, a second `*` is another one.
     fn export(&mut self, name: &str, target: ExportTarget) {
         if self.exported.insert(name.to_owned()) || name == "*" {
-            self.unit.exports.push(Export { name: name.to_owned(), target });
+            self.unit.exports.push(Export { name: name.into(), target });
         }
     }
 
     /// Offers a name of this file if it is bound at module level.
     pub(super) fn offer(&mut self, name: &str) {
         if self.at_module_level() && !name.is_empty() {
-            self.export(name, ExportTarget::Local(name.to_owned()));
+            self.export(name, ExportTarget::Local(name.into()));
         }
     }
 
@@ -90,7 +90,7 @@ impl Lowering<'_> {
             ast::Expr::Tuple(tuple) => self.items(&tuple.elts, at),
             ast::Expr::List(list) => self.items(&list.elts, at),
             ast::Expr::Starred(starred) => self.deeper(at, |this| this.target(&starred.value)).unwrap_or(Target::Ignore),
-            place => Target::Place(self.expr(place)),
+            place => Target::Place(Box::new(self.expr(place))),
         }
     }
 

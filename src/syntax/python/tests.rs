@@ -128,7 +128,7 @@ fn annotations_are_reduced_to_names() {
     for (written, name) in cases {
         let unit = lower(&format!("def f(p: {written}): pass"));
         let ty = function(&unit, "f").params[0].ty.clone();
-        assert_eq!(ty, Some(TypeRef { name: name.to_owned(), args: Vec::new() }), "{written}");
+        assert_eq!(ty, Some(TypeRef { name: name.into(), args: Vec::new() }), "{written}");
     }
     let unit = lower("def f() -> dict[str, list['X']]: pass");
     let returns = function(&unit, "f").returns.clone().expect("a type");

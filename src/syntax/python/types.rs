@@ -22,7 +22,9 @@ impl Lowering<'_> {
 
     fn type_ref(&mut self, annotation: &ast::Expr) -> Option<TypeRef> {
         match annotation {
-            ast::Expr::Name(_) | ast::Expr::Attribute(_) => dotted(annotation).map(|name| TypeRef { name, args: Vec::new() }),
+            ast::Expr::Name(_) | ast::Expr::Attribute(_) => {
+                dotted(annotation).map(|name| TypeRef { name: name.into(), args: Vec::new() })
+            }
             ast::Expr::BinOp(union) if union.op == ast::Operator::BitOr => {
                 self.annotation(Some(&union.left)).or_else(|| self.annotation(Some(&union.right)))
             }
@@ -36,11 +38,11 @@ impl Lowering<'_> {
                 let name = dotted(&subscript.value)?;
                 let args = arguments(subscript);
                 match last_part(&name) {
-                    "Literal" => Some(TypeRef { name, args: Vec::new() }),
+                    "Literal" => Some(TypeRef { name: name.into(), args: Vec::new() }),
                     wrapper if WRAPPERS.contains(&wrapper) => args.iter().find_map(|arg| self.annotation(Some(arg))),
                     _ => {
                         let args = args.iter().filter_map(|arg| self.annotation(Some(arg))).collect();
-                        Some(TypeRef { name, args })
+                        Some(TypeRef { name: name.into(), args })
                     }
                 }
             }

@@ -118,7 +118,7 @@ impl Lowering {
 
     fn export(&mut self, name: String) {
         if self.within == FnId(0) {
-            self.unit.exports.push(Export { target: ExportTarget::Local(name.clone()), name });
+            self.unit.exports.push(Export { target: ExportTarget::Local(name.as_str().into()), name: name.into() });
         }
     }
 

@@ -202,10 +202,10 @@ impl Lowering {
                 let place = self.expr(left, out);
                 match place.kind {
                     ExprKind::Name(word) => Target::Name(word, place.span),
-                    _ => Target::Place(place),
+                    _ => Target::Place(Box::new(place)),
                 }
             }
-            _ => Target::Place(self.expr(left, out)),
+            _ => Target::Place(Box::new(self.expr(left, out))),
         }
     }
 }

@@ -131,7 +131,7 @@ fn show(unit: &Unit, value: &Expr) -> String {
 
 fn show_type(ty: &TypeRef) -> String {
     let args = ty.args.iter().map(show_type).collect::<Vec<_>>().join(", ");
-    if args.is_empty() { ty.name.clone() } else { format!("{}<{args}>", ty.name) }
+    if args.is_empty() { ty.name.to_string() } else { format!("{}<{args}>", ty.name) }
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn imports_are_flat() {
         ]
     );
     let other = unit.exports.iter().find(|export| export.name == "Purchase").unwrap();
-    assert_eq!(other.target, ExportTarget::Other { module: "crate.orders".to_string(), member: Some("Order".to_string()) });
+    assert_eq!(other.target, ExportTarget::Other { module: "crate.orders".into(), member: Some("Order".into()) });
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn types_gather_their_methods() {
     assert_eq!(store.decorators.iter().map(|value| show(&unit, value)).collect::<Vec<_>>(), ["derive(Clone, Debug)"]);
     let fields = store.fields.iter().map(|field| format!("{}: {}", field.name, show_type(field.ty.as_ref().unwrap())));
     assert_eq!(fields.collect::<Vec<_>>(), ["pool: sqlx.PgPool", "last: Option<Clock>", "pair: tuple<u8, Box<Fn<u8, bool>>>"]);
-    assert_eq!(class(&unit, "Foreign").bases, [TypeRef { name: "Display".to_string(), args: vec![] }]);
+    assert_eq!(class(&unit, "Foreign").bases, [TypeRef { name: "Display".into(), args: vec![] }]);
     assert_eq!(class(&unit, "Repository").methods.len(), 2);
     assert_eq!(class(&unit, "State").fields.len(), 2);
     let new = function(&unit, "new");

@@ -104,7 +104,7 @@ impl Lowering {
         let mut words = Vec::new();
         let mut args = Vec::new();
         if let Some(qself) = qself {
-            words.push(self.type_at(&qself.ty, depth + 1).name);
+            words.push(self.type_at(&qself.ty, depth + 1).name.to_string());
         }
         for segment in path.segments.iter().skip(qself.map_or(0, |qself| qself.position)) {
             words.push(self.without_self(text(&segment.ident)));
@@ -143,5 +143,5 @@ impl Lowering {
 }
 
 fn named(name: &str, args: Vec<TypeRef>) -> TypeRef {
-    TypeRef { name: name.to_string(), args }
+    TypeRef { name: name.into(), args }
 }

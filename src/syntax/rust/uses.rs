@@ -3,7 +3,7 @@
 use syn::{ItemMod, ItemUse, UseTree, Visibility};
 
 use super::lower::{Lowering, text};
-use crate::files::Span;
+use crate::files::{Atom, Span};
 use crate::syntax::{Export, ExportTarget, FnId, Import};
 
 impl Lowering {
@@ -33,12 +33,12 @@ impl Lowering {
             UseTree::Rename(inner) => self.use_name(&inner.ident, Some(text(&inner.rename)), path, public),
             UseTree::Glob(glob) => {
                 let span = self.span(glob.star_token.span);
-                let module = path.join(".");
+                let module: Atom = path.join(".").into();
                 if public {
                     let target = ExportTarget::Other { module: module.clone(), member: None };
-                    self.unit.exports.push(Export { name: "*".to_string(), target });
+                    self.unit.exports.push(Export { name: "*".into(), target });
                 }
-                self.unit.imports.push(Import { local: "*".to_string(), module, member: None, span });
+                self.unit.imports.push(Import { local: "*".into(), module, member: None, span });
             }
         }
     }
@@ -60,9 +60,10 @@ impl Lowering {
 
     fn import(&mut self, path: &[String], local: String, span: Span, public: bool) {
         let (module, member) = match path {
-            [module @ .., member] if !module.is_empty() => (module.join("."), Some(member.clone())),
-            _ => (path.join("."), None),
+            [module @ .., member] if !module.is_empty() => (Atom::from(module.join(".")), Some(Atom::from(member))),
+            _ => (Atom::from(path.join(".")), None),
         };
+        let local = Atom::from(local);
         if public {
             let target = ExportTarget::Other { module: module.clone(), member: member.clone() };
             self.unit.exports.push(Export { name: local.clone(), target });
