@@ -74,6 +74,8 @@ fn what_is_written_out_does_not_depend_on_what_was_before() {
     let functions: Vec<FnRef> = tree.all_functions().collect();
     let alone = |function: &FnRef| format!("{:?}", Flattener::new(&tree).flat(*function));
     let first: Vec<String> = functions.iter().map(alone).collect();
+    let seen = Flattener::new(&tree).each(|_| true, |flat| format!("{flat:?}"));
+    assert_eq!(seen.into_iter().unzip::<_, _, Vec<FnRef>, Vec<String>>(), (functions.clone(), first.clone()));
     for step in [1, 5] {
         let flattener = Flattener::new(&tree);
         for at in (0..functions.len()).map(|at| at * step % functions.len()) {

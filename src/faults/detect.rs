@@ -2,8 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rayon::prelude::*;
-
 use super::candidate::{Candidate, Only};
 use super::comments::{accepted, admitted};
 use super::copies::weighed;
@@ -23,7 +21,7 @@ use super::{
 };
 use crate::facts::{Act, FnRef};
 use crate::files::Source;
-use crate::program::{Copies, Flat, FlatEvent, Flattener, Links, Reach, Spot, What, body_fields, links, roles};
+use crate::program::{Copies, Flat, FlatEvent, Flattener, Reach, Spot, What, body_fields, links, roles};
 use crate::rules::{Catalogue, FileRole, Severity};
 
 /// What the detectors say of a tree.
@@ -45,16 +43,11 @@ pub fn detect(
     copies: &Copies,
 ) -> Detected {
     let roles = roles(world.tree);
-    let functions: Vec<FnRef> = world.tree.all_functions().collect();
-    let seen: Vec<(FnRef, Links, Judged)> = functions
-        .par_iter()
-        .map(|function| {
-            let flat = flattener.flat(*function);
-            let links = links(world.tree, &flat);
-            let service = roles.get(function.file as usize) == Some(&FileRole::Service);
-            (*function, links, if service { judged(world, flattener, &flat) } else { Judged::default() })
-        })
-        .collect();
+    let service = |function: FnRef| roles.get(function.file as usize) == Some(&FileRole::Service);
+    let seen = flattener.each(service, |flat| {
+        let judged = service(flat.root).then(|| judged(world, flattener, flat));
+        (links(world.tree, flat), judged.filter(Judged::says).map(Box::new))
+    });
     let mut found: Vec<(FnRef, Candidate)> = vec![];
     let mut sightings = Sightings::default();
     let mut compared = version::Compared::new();
@@ -63,7 +56,8 @@ pub fn detect(
     let reach = Reach::new(
         world.tree,
         roles,
-        seen.into_iter().map(|(function, links, mut judged)| {
+        seen.into_iter().map(|(function, (links, judged))| {
+            let mut judged = judged.map(|judged| *judged).unwrap_or_default();
             sightings.sound(function, &mut judged);
             compared.extend(judged.compared);
             made_up.extend(judged.made_up);

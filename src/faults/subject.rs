@@ -157,6 +157,11 @@ pub struct Judged {
 }
 
 impl Judged {
+    /// Whether it says anything.
+    pub fn says(&self) -> bool {
+        !(self.faults.is_empty() && self.sound.is_empty() && self.cleared.is_empty() && self.compared.is_empty())
+    }
+
     /// A fault.
     pub fn push(&mut self, fault: Candidate) {
         self.faults.push(fault);

@@ -8,12 +8,15 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::each::Visits;
 use crate::facts::FnRef;
 use crate::program::Flat;
 
 /// The functions being written out, and what was cut short by them.
 #[derive(Default)]
-pub(super) struct Course {
+pub(super) struct Course<'v> {
+    /// What looks at functions as they are written out.
+    visits: Option<&'v Visits<'v>>,
     /// Innermost last.
     stack: Vec<FnRef>,
     /// The outermost of them that a call led back to.
@@ -30,7 +33,12 @@ pub(super) struct Handed {
     peers: Arc<[FnRef]>,
 }
 
-impl Course {
+impl<'v> Course<'v> {
+    /// A course whose functions are looked at as they are written out.
+    pub(super) fn seen_by(visits: &'v Visits<'v>) -> Course<'v> {
+        Course { visits: Some(visits), ..Course::default() }
+    }
+
     /// Whether a function is being written out; a call to it is cut.
     pub(super) fn cuts(&mut self, function: FnRef) -> bool {
         let found = self.stack.iter().position(|known| *known == function);
@@ -57,6 +65,14 @@ impl Course {
     pub(super) fn enter(&mut self, function: FnRef) -> Option<usize> {
         self.stack.push(function);
         self.back_to.take()
+    }
+
+    /// Has the function that was entered last looked at as it is written out, unless a call was cut in it.
+    pub(super) fn look(&self, flat: &Flat) {
+        let whole = self.back_to.is_none_or(|at| at + 1 >= self.stack.len());
+        if let Some(visits) = self.visits.filter(|_| whole) {
+            visits.look(flat);
+        }
     }
 
     /// Ends what [`Course::enter`] began, which gave `outer`. What a function shows all others, or nothing where it was cut short.

@@ -2,6 +2,7 @@
 //! the conditions and regions it is in.
 
 mod course;
+mod each;
 mod inline;
 mod made_with;
 mod options;
@@ -33,7 +34,7 @@ const LONGEST: usize = 800;
 const MOST: usize = 2400;
 /// Events of handed functions that are kept at a time, about 1 kB each: with more, those not asked for of late are forgotten
 /// and made anew when they are asked for, so that memory does not grow with the tree.
-const MOST_KEPT: usize = 150_000;
+const MOST_KEPT: usize = 50_000;
 
 /// Flat functions, made once each.
 pub struct Flattener<'t> {
@@ -57,14 +58,24 @@ impl<'t> Flattener<'t> {
         self.written(function, &mut course)
     }
 
-    fn written(&self, function: FnRef, course: &mut Course) -> Flat {
-        let mut writer = Writer::new(self, function, course);
+    fn written(&self, function: FnRef, course: &mut Course<'t>) -> Flat {
+        self.written_by(Writer::new(self, function, course))
+    }
+
+    /// A function with what its calls mean, and nothing of what they do.
+    fn own(&self, function: FnRef) -> Flat {
+        let mut course = Course::default();
+        self.written_by(Writer { alone: true, ..Writer::new(self, function, &mut course) })
+    }
+
+    fn written_by(&self, mut writer: Writer<'_, 't>) -> Flat {
+        let function = writer.root;
         writer.run();
         Flat { root: function, events: writer.events, conds: writer.conds, returns: writer.returns }
     }
 
     /// What a function shows its callers. Made once, or nearly so.
-    fn handed(&self, function: FnRef, course: &mut Course) -> Arc<Flat> {
+    fn handed(&self, function: FnRef, course: &mut Course<'t>) -> Arc<Flat> {
         if let Some(known) = self.known(function).filter(|known| course.allows(known)) {
             return known.flat;
         }
@@ -72,7 +83,9 @@ impl<'t> Flattener<'t> {
             return flat;
         }
         let outer = course.enter(function);
-        let flat = Arc::new(hand_over(self.written(function, course), &self.tree.book.verbs));
+        let written = self.written(function, course);
+        course.look(&written);
+        let flat = Arc::new(hand_over(written, &self.tree.book.verbs));
         let Some(handed) = course.leave(flat.clone(), outer) else { return flat };
         self.keep(function, handed);
         flat
@@ -107,7 +120,9 @@ struct Writer<'f, 't> {
     flattener: &'f Flattener<'t>,
     tree: &'t Tree,
     root: FnRef,
-    course: &'f mut Course,
+    course: &'f mut Course<'t>,
+    /// What calls do is not written out.
+    alone: bool,
     events: Vec<FlatEvent>,
     conds: Vec<FlatCond>,
     returns: Vec<(Value, Vec<Guard>)>,
@@ -135,12 +150,13 @@ struct Around {
 }
 
 impl<'f, 't> Writer<'f, 't> {
-    fn new(flattener: &'f Flattener<'t>, root: FnRef, course: &'f mut Course) -> Writer<'f, 't> {
+    fn new(flattener: &'f Flattener<'t>, root: FnRef, course: &'f mut Course<'t>) -> Writer<'f, 't> {
         Writer {
             flattener,
             tree: flattener.tree,
             root,
             course,
+            alone: false,
             events: vec![],
             conds: vec![],
             returns: vec![],
@@ -331,7 +347,7 @@ impl<'f, 't> Writer<'f, 't> {
             return;
         }
         self.events[index as usize].what = what.clone();
-        if around.hops.len() >= DEEPEST || self.events.len() >= LONGEST {
+        if self.alone || around.hops.len() >= DEEPEST || self.events.len() >= LONGEST {
             return;
         }
         let inside = |within: &[u32]| {
@@ -414,6 +430,9 @@ impl<'f, 't> Writer<'f, 't> {
     }
 
     fn enter(&mut self, index: u32, value: &Value, around: &Around, own: Option<u32>) {
+        if self.alone {
+            return;
+        }
         let file = self.root.file;
         let plain = plain(&self.events, value);
         if let Ty::Instance(_) = self.tree.ty(&plain, file) {
