@@ -4,6 +4,7 @@
 mod course;
 mod each;
 mod inline;
+mod kept;
 mod made_with;
 mod options;
 mod parts;
@@ -11,20 +12,18 @@ mod wrapped;
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::facts::{Act, Event, FnRef, Guard, Value, renewed_args};
 use crate::files::Atom;
 use crate::program::bind::{Site, bind, chain};
 use crate::program::flat::{Flat, FlatCond, FlatEvent, Look, Spot, What, plain};
 use crate::program::hand::hand_over;
-use crate::program::memo::Memo;
 use crate::program::{Tree, Ty, unwrapped};
 use crate::rules::{Meaning, TypeKind};
 use crate::syntax::ExitKind;
+use course::Course;
+use kept::Kept;
 use wrapped::Unwrapped;
-
-use course::{Course, Handed};
 
 /// Calls are followed this deep.
 const DEEPEST: usize = 8;
@@ -32,23 +31,16 @@ const DEEPEST: usize = 8;
 const LONGEST: usize = 800;
 /// A flat function keeps at most this many events; what lies behind is not seen.
 const MOST: usize = 2400;
-/// Events of handed functions that are kept at a time, about 1 kB each: with more, those not asked for of late are forgotten
-/// and made anew when they are asked for, so that memory does not grow with the tree.
-const MOST_KEPT: usize = 50_000;
-
 /// Flat functions, made once each.
 pub struct Flattener<'t> {
     tree: &'t Tree,
-    /// The newer and the older half of what is kept, by turns.
-    made: [Memo<FnRef, Handed>; 2],
-    newer: AtomicUsize,
-    kept: AtomicUsize,
+    made: Kept,
 }
 
 impl<'t> Flattener<'t> {
     /// A flattener over a tree.
     pub fn new(tree: &'t Tree) -> Flattener<'t> {
-        Flattener { tree, made: [Memo::new(), Memo::new()], newer: AtomicUsize::new(0), kept: AtomicUsize::new(0) }
+        Flattener { tree, made: Kept::new() }
     }
 
     /// A function, written out in full. Made anew for each call: it is large.
@@ -76,7 +68,7 @@ impl<'t> Flattener<'t> {
 
     /// What a function shows its callers. Made once, or nearly so.
     fn handed(&self, function: FnRef, course: &mut Course<'t>) -> Arc<Flat> {
-        if let Some(known) = self.known(function).filter(|known| course.allows(known)) {
+        if let Some(known) = self.made.get(function).filter(|known| course.allows(known)) {
             return known.flat;
         }
         if let Some(flat) = course.cut_short(function) {
@@ -87,32 +79,8 @@ impl<'t> Flattener<'t> {
         course.look(&written);
         let flat = Arc::new(hand_over(written, &self.tree.book.verbs));
         let Some(handed) = course.leave(flat.clone(), outer) else { return flat };
-        self.keep(function, handed);
+        self.made.keep(function, handed);
         flat
-    }
-
-    fn known(&self, function: FnRef) -> Option<Handed> {
-        let newer = self.newer.load(Ordering::Relaxed);
-        if let Some(known) = self.made[newer].get(&function) {
-            return Some(known);
-        }
-        // What is asked for again stays.
-        let known = self.made[1 - newer].get(&function)?;
-        self.keep(function, known.clone());
-        Some(known)
-    }
-
-    fn keep(&self, function: FnRef, handed: Handed) {
-        // A function without events still takes room.
-        let room = handed.flat.events.len() + 1;
-        let mut newer = self.newer.load(Ordering::Relaxed);
-        if self.kept.fetch_add(room, Ordering::Relaxed) + room > MOST_KEPT / 2 {
-            self.kept.store(room, Ordering::Relaxed);
-            newer = 1 - newer;
-            self.made[newer].clear();
-            self.newer.store(newer, Ordering::Relaxed);
-        }
-        self.made[newer].keep(function, handed);
     }
 }
 
