@@ -159,7 +159,8 @@ pub struct Judged {
 impl Judged {
     /// Whether it says anything.
     pub fn says(&self) -> bool {
-        !(self.faults.is_empty() && self.sound.is_empty() && self.cleared.is_empty() && self.compared.is_empty())
+        let Judged { faults, sound, cleared, compared, made_up } = self;
+        !(faults.is_empty() && sound.is_empty() && cleared.is_empty() && compared.is_empty() && made_up.is_empty())
     }
 
     /// A fault.
