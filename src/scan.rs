@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::facts::{Act, FileFacts, Value};
-use crate::faults::{self, Detected, Finding, World};
+use crate::faults::{self, Counts, Detected, Finding, World};
 use crate::files::{Source, Tree, WalkOptions, read_tree};
 use crate::findings::{Remark, Report, Selection, Stats, Suppressions, settle};
 use crate::program::{self, Copies, Counted, Flattener, Instances, Schema};
@@ -137,6 +137,7 @@ fn find_faults(
         tree: &program,
         schema: &Schema::read(tree.sources.iter(), &tree.documents, &program),
         instances: &Instances::new(&program),
+        counts: Counts::new(program.files.len()),
         owner_checked: owner_checked(&program),
         configured: program::configured(&program),
         request_transactions: program::requests_are_transactions(&program),

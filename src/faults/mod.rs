@@ -8,6 +8,7 @@ mod claim;
 mod comments;
 mod configured;
 mod copies;
+mod counts;
 mod credential;
 mod damage;
 mod data;
@@ -57,6 +58,7 @@ mod view;
 mod ways;
 mod wrong_row;
 
+pub use counts::Counts;
 pub use detect::{Detected, detect};
 pub use finding::{Confidence, Endpoint, Finding, Hop, Place, Role};
 pub use inventory::{Because, Fault, Item, Running, Use, Verdict};

@@ -1,15 +1,16 @@
 //! `process-session` made by hand: what one request makes up, and this process keeps, another request is held against.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use super::candidate::{Candidate, Only};
 use super::effects::fresh;
 use super::subject::{Judged, Kind, Subject};
-use super::tests_of_state::{base, changes, tests_in};
+use super::tests_of_state::{base, changes};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{FnRef, Value};
-use crate::program::{Args, FlatEvent, Place, Spot, What};
+use crate::program::{Args, Place, Spot, What};
 use crate::rules::{Meaning, Scope, TypeKind};
 use crate::syntax::BinaryOp;
 
@@ -22,16 +23,25 @@ pub(super) fn detect(view: &View<'_>, judged: &mut Judged) {
     let all = changes(view);
     let puts = all.iter().filter(|change| !change.removes && is_made_up(view, &change.value) && keeps(view, &change.place));
     let made_up: Vec<(Place, Spot)> = puts.map(|put| (root(&put.place), view.event(put.event).at)).collect();
-    let conds = view.flat.conds.iter().map(|cond| (&cond.value, cond.at));
-    let here = view.flat.events.first().map(|event| event.at);
-    let answers = view.flat.returns.iter().filter_map(|(value, _)| Some((value, here?)));
     let mut told: Vec<Place> = made_up.iter().map(|(place, _)| place.clone()).collect();
-    for (kept, given, at) in conds.chain(answers).flat_map(|(value, at)| compared(view, value, at)) {
+    judged.made_up.extend(made_up);
+    let asks = asks(view);
+    if asks.is_empty() {
+        return;
+    }
+    let conds = (0..).zip(&view.flat.conds).map(|(index, cond)| (&cond.value, view.cond_depends(index)));
+    let answers = view.flat.returns.iter().map(|(value, _)| (value, Rc::new(view.flat.depends(value))));
+    let decided = conds.chain(answers).filter(|(_, depends)| asks.iter().any(|(asked, _)| depends.contains(asked)));
+    for (kept, given) in decided.flat_map(|(value, depends)| compared(view, value, &depends)) {
+        let from = view.flat.depends(&kept);
+        let Some((asked, place)) = asks.iter().find(|(asked, place)| from.contains(asked) && !told.contains(place)) else {
+            continue;
+        };
         if !comes_from_outside(view, &given) {
             continue;
         }
-        let Some((place, asked)) = kept_in(view, &kept, at).filter(|(place, _)| !told.contains(place)) else { continue };
         told.push(place.clone());
+        let asked = view.event(*asked);
         let mut candidate = Candidate::new(
             view,
             RULE,
@@ -40,14 +50,13 @@ pub(super) fn detect(view: &View<'_>, judged: &mut Judged) {
             "what one request made up is kept in this process and looked up by another: with a second copy it may land where nothing is known"
                 .to_owned(),
         );
-        if let Some((file, span)) = view.made(&place).at {
+        if let Some((file, span)) = view.made(place).at {
             candidate.add(Role::State, Spot { file, span }, "kept in this process".to_owned());
         }
         candidate.hop(Role::Check, asked, "looked up here, and compared with what the request gives");
         candidate.only = Some(Only::MadeUpElsewhere(place.clone()));
-        judged.push(candidate.at_most(Confidence::High).about(Subject::of(Kind::Sessions, asked).kept_in(view, &place)));
+        judged.push(candidate.at_most(Confidence::High).about(Subject::of(Kind::Sessions, asked).kept_in(view, place)));
     }
-    judged.made_up.extend(made_up);
 }
 
 /// Whether a value is new each time, or an object that is made of one that is.
@@ -71,7 +80,7 @@ fn keeps(view: &View<'_>, place: &Place) -> bool {
 }
 
 /// What a value compares with each other: the sides of an equality, or what a function that nobody knows more of is given.
-fn compared(view: &View<'_>, value: &Value, at: Spot) -> Vec<(Value, Value, Spot)> {
+fn compared(view: &View<'_>, value: &Value, depends: &HashSet<u32>) -> Vec<(Value, Value)> {
     let mut pairs: Vec<(Value, Value)> = vec![];
     value.walk(&mut |part| match part {
         Value::Op(BinaryOp::Equal | BinaryOp::NotEqual, pair) => pairs.push((pair[0].clone(), pair[1].clone())),
@@ -81,7 +90,7 @@ fn compared(view: &View<'_>, value: &Value, at: Spot) -> Vec<(Value, Value, Spot
         }
         _ => {}
     });
-    let mut calls: Vec<u32> = view.flat.depends(value).into_iter().collect();
+    let mut calls: Vec<u32> = depends.iter().copied().collect();
     calls.sort_unstable();
     for event in calls.into_iter().map(|index| view.event(index)) {
         let unknown = matches!(event.what, What::Nothing) && !event.inlined;
@@ -89,7 +98,7 @@ fn compared(view: &View<'_>, value: &Value, at: Spot) -> Vec<(Value, Value, Spot
             pairs.push((args[0].1.clone(), args[1].1.clone()));
         }
     }
-    pairs.into_iter().flat_map(|(one, other)| [(one.clone(), other.clone(), at), (other, one, at)]).collect()
+    pairs.into_iter().flat_map(|(one, other)| [(one.clone(), other.clone()), (other, one)]).collect()
 }
 
 /// Whether a value is what a caller or a request gives, and nothing that is kept.
@@ -102,17 +111,19 @@ fn comes_from_outside(view: &View<'_>, value: &Value) -> bool {
         })
 }
 
-/// The state that a value was taken out of by its key, and the call that took it.
-fn kept_in<'v>(view: &View<'v>, value: &Value, at: Spot) -> Option<(Place, &'v FlatEvent)> {
-    let asked = tests_in(view, value, at).into_iter().filter_map(|test| Some((test.place, view.event(test.event?))));
-    let mut taken: Vec<u32> = view.flat.depends(value).into_iter().collect();
-    taken.sort_unstable();
-    let taken = taken.into_iter().filter_map(|index| {
-        let event = view.event(index);
-        let receiver = &event.meant(Meaning::Remove).or_else(|| event.meant(Meaning::Get))?.receiver;
-        Some((view.place(receiver)?, event))
+/// Calls that ask for what such a container keeps or take it out, in order, and the container.
+fn asks(view: &View<'_>) -> Vec<(u32, Place)> {
+    let asked = view.events().filter_map(|(index, event)| {
+        let What::Meant(meant) = &event.what else { return None };
+        let asks = match meant.is {
+            Meaning::Test | Meaning::Get | Meaning::Remove => true,
+            Meaning::Put => meant.flag("tells"),
+            _ => false,
+        };
+        let place = view.place(&meant.receiver).filter(|_| asks)?;
+        Some((index, root(&place)))
     });
-    asked.chain(taken).map(|(place, event)| (root(&place), event)).find(|(place, _)| keeps(view, place))
+    asked.filter(|(_, place)| keeps(view, place)).collect()
 }
 
 /// Leaves out look-ups in state where nothing is put that was made up, and names what is.

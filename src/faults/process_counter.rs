@@ -12,7 +12,7 @@ use super::tests_of_state::{StateChange, changes, is_state, tests_in};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Event, Value};
-use crate::program::{FlatEvent, Holder, Look, Op, Place, Spot, Ty, What, place_of, tells_copy};
+use crate::program::{FlatEvent, Holder, Look, Op, Place, Spot, Ty, What, tells_copy};
 use crate::rules::{Meaning, Scope, Severity, words};
 use crate::syntax::{BinaryOp, ExitKind};
 
@@ -97,7 +97,11 @@ fn asked_apart(view: &View<'_>, cond: u32, at: Spot, seen: &mut Vec<Place>, foun
         if seen.iter().any(|known| known.same(place)) || !view.lasts(place) || !is_state(view, place) {
             continue;
         }
-        let Some(counted) = counted_elsewhere(view, place).filter(|_| view.made(place).scope == Scope::Process) else { continue };
+        let Some(counted) =
+            view.world.counts.counted(view.world.tree, place).filter(|_| view.made(place).scope == Scope::Process)
+        else {
+            continue;
+        };
         let guarded = |event: &FlatEvent| event.guards.iter().any(|guard| guard.cond == cond);
         let Some((index, event)) = view.events().find(|(_, event)| guarded(event)) else { continue };
         let change = StateChange { place: place.clone(), event: index, value: Value::Unknown, removes: false, counts: true };
@@ -111,41 +115,6 @@ fn asked_apart(view: &View<'_>, cond: u32, at: Spot, seen: &mut Vec<Place>, foun
         let kind = if candidate.rule == RATE_LIMIT { Kind::Limiter } else { Kind::Counter };
         found.push(candidate.about(Subject { kind, ..Subject::of(Kind::Counter, event).kept_in(view, place) }));
     }
-}
-
-/// Where a function of the file or class that keeps a piece of state counts it up.
-fn counted_elsewhere(view: &View<'_>, place: &Place) -> Option<Spot> {
-    let tree = view.world.tree;
-    let file = match &place.holder {
-        Holder::Variable(file, _) => *file,
-        Holder::Field(class, _) => class.file,
-        _ => return None,
-    };
-    // One of many, each counted for itself: a cell alone says how this process does.
-    let own = |value: &Value| place_of(tree, &[], value).is_some_and(|at| at.keyed && at.same(place));
-    let whole = |value: &Value| place_of(tree, &[], value).is_some_and(|at| at.same(place));
-    let functions = &tree.files.get(file as usize)?.functions;
-    let lowers = |event: &Event| matches!(&event.act, Act::Write { place, op: Some(BinaryOp::Sub), .. } if own(place));
-    if functions.iter().flat_map(|function| &function.events).any(lowers) {
-        return None;
-    }
-    functions.iter().flat_map(|function| &function.events).find_map(|event| {
-        let counts = match &event.act {
-            Act::Write { place, op: Some(BinaryOp::Add), .. } => own(place),
-            Act::Write { place, value: Value::Op(BinaryOp::Add, pair), .. } => own(place) && pair.iter().any(own),
-            Act::Call { callee: callee @ Value::Member(of, _), args, .. } if whole(of) => {
-                let puts = crate::program::meaning(tree, callee, args, file).filter(|meant| meant.is == Meaning::Put);
-                puts.is_some_and(|put| {
-                    put.flag("counts")
-                        || put.part("value").is_some_and(|value| {
-                            value.any(&|part| matches!(part, Value::Op(BinaryOp::Add, pair) if pair.iter().any(own)))
-                        })
-                })
-            }
-            _ => false,
-        };
-        counts.then_some(Spot { file, span: event.span })
-    })
 }
 
 /// Whether the count is of what is open at this process (connections, sockets), and goes down when that closes.
@@ -217,7 +186,7 @@ fn arithmetic(view: &View<'_>, change: &StateChange) -> bool {
 /// A comparison of the state's value with a limit, which leads to a refusal.
 fn limits(view: &View<'_>, change: &StateChange, changes: &[StateChange]) -> Option<Spot> {
     let counted = changes.iter().any(|other| other.place.same(&change.place) && counts(view, other))
-        || counted_elsewhere(view, &change.place).is_some();
+        || view.world.counts.counted(view.world.tree, &change.place).is_some();
     let timed = || changes.iter().any(|other| other.place.same(&change.place) && is_time(view, &other.value));
     let listed = || {
         changes.iter().any(|other| {

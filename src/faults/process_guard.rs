@@ -1,7 +1,9 @@
 //! `process-guard` and `process-single-flight`: a set, map or flag of one process is tested before shared work and changed
 //! around it.
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use super::candidate::Candidate;
 use super::credential::refreshes_credential;
@@ -12,7 +14,7 @@ use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::{StateChange, StateTest, base, changes, is_state, tests_guarding, tests_of};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::{Act, Guard, Value};
+use crate::facts::{Act, Value};
 use crate::program::{ClassRef, FlatEvent, Holder, Lifetime, Op, Place, What};
 use crate::rules::{Meaning, Scope, TypeKind};
 
@@ -28,9 +30,10 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     let mut guards: Vec<Guarded> = vec![];
     for (index, event) in view.events() {
         let Some(sureness) = effect(view, event) else { continue };
+        let harmless = LazyCell::new(|| handed_or_harmless(view, index, event, sureness));
         if let Some((test, change)) = bracketed(view, &changes, index, event, sureness) {
-            let told = match handed_or_harmless(view, index, event, sureness) {
-                Some(reason) => Err(reason),
+            let told = match &*harmless {
+                Some(reason) => Err(reason.clone()),
                 None => Ok(candidate(view, &test, change, event, sureness)),
             };
             guard_of(view, &mut guards, test).tell(view, event, told);
@@ -44,7 +47,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         for test in tests {
             let Some(change) = changed_near(view, &changes, &test) else { continue };
             let asked = test.event.map_or(test.at, |index| view.event(index).at);
-            let told = match sound(view, &changes, &test, index, event, sureness) {
+            let told = match harmless.clone().or_else(|| sound(view, &changes, &test, index, event)) {
                 Some(reason) => {
                     // Callers may see less of what is kept.
                     if matches!(reason.why, Why::Memo | Why::OwnBuffer) {
@@ -161,18 +164,8 @@ fn handed_or_harmless(view: &View<'_>, index: u32, event: &FlatEvent, sureness: 
     harmless_again(view, index, event)
 }
 
-/// Why work behind a test is sound.
-fn sound(
-    view: &View<'_>,
-    changes: &[StateChange],
-    test: &StateTest,
-    index: u32,
-    event: &FlatEvent,
-    sureness: Sureness,
-) -> Option<Reason> {
-    if let Some(reason) = handed_or_harmless(view, index, event, sureness) {
-        return Some(reason);
-    }
+/// Why work behind a test is sound that would do harm twice.
+fn sound(view: &View<'_>, changes: &[StateChange], test: &StateTest, index: u32, event: &FlatEvent) -> Option<Reason> {
     if test.absent == Some(false) {
         return Some(Reason::new(Why::LooksUp));
     }
@@ -305,14 +298,45 @@ fn remembers(view: &View<'_>, changes: &[StateChange], test: &StateTest, index: 
 
 /// Whether what was found is what the function, or a function it calls, returns: a memo.
 fn given_out(view: &View<'_>, test: &StateTest) -> bool {
-    let got = |part: &Value| match (part, test.event) {
-        (Value::Flat(index), Some(event)) => *index == event && view.event(event).meant(crate::rules::Meaning::Get).is_some(),
-        (Value::Member(..) | Value::Module(..), None) => view.place(part).is_some_and(|place| place.same(&test.place)),
-        _ => false,
-    };
-    let gives =
-        |returns: &[(Value, Vec<Guard>)]| returns.iter().any(|(value, _)| value.any(&got) || passes(view, value, 0).any(&got));
-    gives(&view.flat.returns) || view.events().any(|(_, event)| event.inlined && gives(&event.returns))
+    match test.event {
+        Some(event) => {
+            let given = view.known.given.get((), || Rc::new(given_events(view)));
+            given.contains(&event) && view.event(event).meant(Meaning::Get).is_some()
+        }
+        None => view.known.given_places.get((), || Rc::new(given_places(view))).iter().any(|place| place.same(&test.place)),
+    }
+}
+
+/// What the function and those it calls return, and what that is behind calls that only hand it on.
+fn returned(view: &View<'_>, visit: &mut dyn FnMut(&Value)) {
+    let inner = view.flat.events.iter().filter(|event| event.inlined).flat_map(|event| &event.returns);
+    for (value, _) in view.flat.returns.iter().chain(inner) {
+        value.walk(visit);
+        let behind = passes(view, value, 0);
+        if behind != *value {
+            behind.walk(visit);
+        }
+    }
+}
+
+fn given_events(view: &View<'_>) -> HashSet<u32> {
+    let mut given = HashSet::new();
+    returned(view, &mut |part| {
+        if let Value::Flat(index) = part {
+            given.insert(*index);
+        }
+    });
+    given
+}
+
+fn given_places(view: &View<'_>) -> Vec<Place> {
+    let mut given: Vec<Place> = vec![];
+    returned(view, &mut |part| {
+        if matches!(part, Value::Member(..) | Value::Module(..)) {
+            given.extend(view.place(part).filter(|place| !given.contains(place)));
+        }
+    });
+    given
 }
 
 /// Whether the state is an answer that a predicate works out once and keeps.
@@ -333,7 +357,7 @@ fn worked_out_once(view: &View<'_>, changes: &[StateChange], test: &StateTest, w
 /// What a value is behind calls that only hand it on.
 fn passes(view: &View<'_>, value: &Value, depth: u32) -> Value {
     let at = match value {
-        Value::Flat(index) if depth < 8 => view.event(*index).meant(crate::rules::Meaning::Pass),
+        Value::Flat(index) if depth < 8 => view.event(*index).meant(Meaning::Pass),
         _ => None,
     };
     match at {

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 
+use super::counts::Counts;
 use super::regions::{Region, regions};
 use super::tests_of_state::{StateChange, StateTest};
 use crate::facts::{FnRef, Guard, Value};
@@ -22,6 +23,8 @@ pub struct World<'t> {
     pub schema: &'t Schema,
     /// How long instances live.
     pub instances: &'t Instances,
+    /// What the files of the tree count.
+    pub counts: Counts,
     /// Files that hold a script which frees a lock only for its owner.
     pub owner_checked: HashSet<u32>,
     /// Settings that put limiters and session stores into the program.
@@ -54,6 +57,10 @@ pub(super) struct Known {
     pub(super) changes: Kept<(), Rc<Vec<StateChange>>>,
     /// Tests of state, by condition.
     pub(super) tests: Kept<u32, Rc<Vec<StateTest>>>,
+    /// Events whose results are returned.
+    pub(super) given: Kept<(), Rc<HashSet<u32>>>,
+    /// State that is returned.
+    pub(super) given_places: Kept<(), Rc<Vec<Place>>>,
     /// Tests of lasting state, by guard.
     pub(super) guards: Kept<Guard, Rc<Vec<StateTest>>>,
 }

@@ -1,6 +1,10 @@
 //! What tells one copy of the program from another: its host's name, its process's number, a random name made when it starts.
 //! It must not know what is done with it.
 
+use std::cell::RefCell;
+
+use rustc_hash::FxHashMap;
+
 use super::flat::{Look, What, plain};
 use super::instances::Instance;
 use super::tree::owner_file;
@@ -15,12 +19,14 @@ const DEEPEST: u32 = 8;
 /// Whether a value is made of what tells this copy from the others, so that no other copy comes to the same value. A row that was
 /// found by such a value counts: it is this copy's own.
 pub fn tells_copy(look: &Look<'_>, instances: &Instances, value: &Value) -> bool {
-    Identity { look, instances }.in_any(value, 0)
+    Identity { look, instances, seen: RefCell::default() }.in_any(value, 0)
 }
 
 struct Identity<'a> {
     look: &'a Look<'a>,
     instances: &'a Instances,
+    /// Events that were asked and told nothing, with how deep that was: values share most of what they are made of.
+    seen: RefCell<FxHashMap<u32, u32>>,
 }
 
 impl Identity<'_> {
@@ -77,6 +83,10 @@ impl Identity<'_> {
     }
 
     fn given(&self, index: u32, depth: u32) -> bool {
+        if self.seen.borrow().get(&index).is_some_and(|seen| *seen <= depth) {
+            return false;
+        }
+        self.seen.borrow_mut().insert(index, depth);
         let Some(event) = self.look.events.get(index as usize) else { return false };
         match &event.what {
             What::Meant(meant) => match meant.is {

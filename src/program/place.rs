@@ -81,8 +81,13 @@ pub fn place_of(tree: &Tree, events: &[FlatEvent], value: &Value) -> Option<Plac
     find(&Look { tree, events }, value, 0)
 }
 
+/// How many names, members and calls a value is followed through.
+const DEEPEST: u32 = 20;
+/// As so many of them counts a function that gives state out: it may do so in many places, each of them a call again.
+const A_FUNCTION: u32 = 6;
+
 fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
-    if depth > 20 {
+    if depth > DEEPEST {
         return None;
     }
     let tree = look.tree;
@@ -171,7 +176,7 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
         }
         Value::Result(function, index) => {
             let Some(meant) = look.meaning(value, owner_file(value)) else {
-                return given(look, *function, *index, depth + 1);
+                return given(look, *function, *index, depth + A_FUNCTION);
             };
             match meant.is {
                 Meaning::Pass | Meaning::Acquire => {
