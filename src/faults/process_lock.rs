@@ -46,6 +46,9 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
             {
                 found.sound(subject, vec![Reason::new(Why::KeepsWhole)]);
             }
+            Some((index, event, sureness)) if !per_call && only_paces(view, region, index, event, sureness) => {
+                found.sound(subject, vec![Reason::new(Why::KeepsApart)]);
+            }
             Some((index, event, sureness)) => {
                 found.push(candidate(view, region, index, event, sureness, per_call).about(subject));
             }
@@ -70,6 +73,12 @@ fn on_what_it_holds(view: &View<'_>, region: &Region, event: &FlatEvent) -> bool
     let Some((callee, args)) = event.call() else { return false };
     let held = |value: &Value| view.flat.depends(value).contains(&region.acquire);
     held(callee) || args.iter().any(|(_, value)| held(value))
+}
+
+/// Whether known work is done under the lock whatever was read there: every caller does it, one after the other, and with a lock of
+/// each copy they do so as well.
+fn only_paces(view: &View<'_>, region: &Region, index: u32, event: &FlatEvent, sureness: Sureness) -> bool {
+    sureness != Sureness::Opaque && !refreshes_credential(view, event) && decision(view, region, index, event).is_none()
 }
 
 /// The effect that tells most: one that a decision leads to, then the surest, then one on what was read, then the first.
@@ -98,6 +107,11 @@ fn of_one_table(read: &FlatEvent, write: &FlatEvent) -> bool {
     table(read).is_some_and(|read| table(write) == Some(read))
 }
 
+/// Whether an event asks for what others may change: in a store, or at another service.
+fn asks_others(event: &FlatEvent) -> bool {
+    reads(event) || event.meant(Meaning::Pure).is_some_and(|meant| meant.text("kind").is_some())
+}
+
 /// The read under the lock on which an effect depends.
 fn decision(view: &View<'_>, region: &Region, index: u32, event: &FlatEvent) -> Option<u32> {
     let mut depends = view.decided_by(event);
@@ -108,8 +122,11 @@ fn decision(view: &View<'_>, region: &Region, index: u32, event: &FlatEvent) -> 
         depends.extend(statement.sets.iter().flat_map(|column| view.flat.depends(&column.value)));
         depends.extend(statement.entity.iter().flat_map(|entity| view.flat.depends(entity)));
     }
-    depends.into_iter().filter(|at| *at < index && region.holds(*at, view.event(*at)) && reads(view.event(*at))).min().or_else(
-        || {
+    depends
+        .into_iter()
+        .filter(|at| *at < index && region.holds(*at, view.event(*at)) && asks_others(view.event(*at)))
+        .min()
+        .or_else(|| {
             // A session's writes are told by what was read and changed before it is flushed.
             let flush = matches!(&event.what, crate::program::What::Meant(meant) if meant.is == crate::rules::Meaning::Flush);
             flush
@@ -119,8 +136,7 @@ fn decision(view: &View<'_>, region: &Region, index: u32, event: &FlatEvent) -> 
                         .map(|(at, _)| at)
                 })
                 .flatten()
-        },
-    )
+        })
 }
 
 fn candidate(view: &View<'_>, region: &Region, index: u32, event: &FlatEvent, sureness: Sureness, per_call: bool) -> Candidate {

@@ -179,17 +179,31 @@ fn picked(tree: &Tree, pick: &Pick, args: &[(Option<Atom>, Value)]) -> Option<Va
     })
 }
 
+/// The last event that frees a lock before it is taken again.
 fn releases(view: &View<'_>, acquire: u32, lock: &Place) -> Option<u32> {
-    view.events()
-        .filter(|(index, _)| *index > acquire)
-        .filter(|(_, event)| {
-            event.meant(Meaning::Release).is_some_and(|meant| {
-                let freed = meant.part("lock").unwrap_or(&meant.receiver);
-                freed == &Value::Flat(acquire) || view.place(freed).is_some_and(|place| place.same(lock))
-            })
+    let is_lock = |value: &Value| view.place(value).is_some_and(|place| place.same(lock));
+    let taken = view.event(acquire).meant(Meaning::Acquire);
+    // A function that frees what its maker was given knows it by another name.
+    let handed_over = |freed: &Value, library: &Atom| match freed {
+        Value::Captured(maker, name) => {
+            let given = view.world.tree.facts(*maker).and_then(|facts| facts.locals.get(name));
+            matches!(given, Some(Value::Param(..))) && taken.is_some_and(|taken| taken.library == *library)
+        }
+        _ => false,
+    };
+    let later = || view.events().filter(|(index, _)| *index > acquire);
+    let frees = |event: &FlatEvent| {
+        event.meant(Meaning::Release).is_some_and(|meant| {
+            let freed = meant.part("lock").unwrap_or(&meant.receiver);
+            freed == &Value::Flat(acquire) || is_lock(freed) || handed_over(freed, &meant.library)
         })
-        .map(|(index, _)| index)
-        .last()
+    };
+    let again = later().find(|(_, event)| {
+        event.meant(Meaning::Acquire).is_some_and(|meant| is_lock(meant.part("lock").unwrap_or(&meant.receiver)))
+    });
+    let released: Vec<u32> = later().filter(|(_, event)| frees(event)).map(|(index, _)| index).collect();
+    let first = released.iter().rev().find(|index| again.is_none_or(|(again, _)| **index < again));
+    first.or(released.last()).copied()
 }
 
 /// One past the last event before a guard is dropped: where the name it is bound to ends, through calls that only pass it on.
