@@ -15,7 +15,9 @@ pub(super) fn own_row(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
     let own = match &event.what {
         What::Statement(statement) => own_statement(view, statement),
         What::Kv(kv) => own(view, &kv.key),
-        What::Meant(meant) if meant.is == Meaning::Effect && meant.text("kind").as_deref() == Some("database") => {
+        What::Meant(meant)
+            if meant.is == Meaning::Effect && matches!(meant.text("kind").as_deref(), Some("database" | "http")) =>
+        {
             own_record(view, handed(view, event))
         }
         What::Presumed(presumed) => {

@@ -141,12 +141,19 @@ impl<'v> Work<'v> {
                 work.reasons.push(reason);
             } else if refreshes(view, event) || writes_the_same(event) {
                 work.reasons.push(Reason::of(view, Why::Idempotent, event));
+            } else if on_this_host(event) {
+                work.reasons.push(Reason::of(view, Why::OwnRow, event));
             } else if work.open.is_none_or(|(_, known)| sureness > known) {
                 work.open = Some((event, sureness));
             }
         }
         work
     }
+}
+
+/// Whether an effect is on this machine's own disk.
+fn on_this_host(event: &FlatEvent) -> bool {
+    event.meant(Meaning::Effect).is_some_and(|meant| meant.text("scope").as_deref() == Some("host"))
 }
 
 /// Whether a statement writes constants only: a reset is one however often it is made.
