@@ -52,7 +52,12 @@ fn check(language: Language, folder: &str, grain: Grain) {
             continue;
         }
         let fixture = Fixture::read(&root);
-        let called = fixture.called(library);
+        let mut called = fixture.called(library);
+        // Rows that hold where a setting keeps everything in one process.
+        let of_one_process = root.with_file_name("rows_of_one_process");
+        if of_one_process.is_dir() {
+            called.extend(Fixture::read(&of_one_process).called(library));
+        }
         let missed = |at: &(usize, String)| match grain {
             Grain::Path => !called.contains(at),
             Grain::Row => !called.iter().any(|(row, _)| *row == at.0),
