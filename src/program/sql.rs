@@ -99,7 +99,7 @@ impl Params {
             ast::Statement::Insert(insert) => {
                 let mut statement = Statement::new(if insert.replace_into { Op::Upsert } else { Op::Insert });
                 if let TableObject::TableName(name) = &insert.table {
-                    statement.table = Some(self.table(name));
+                    statement.table = self.table(name);
                 }
                 statement.conflict = insert.on.is_some() || insert.ignore || insert.or.is_some();
                 if matches!(&insert.on, Some(ast::OnInsert::DuplicateKeyUpdate(_)))
@@ -238,17 +238,18 @@ impl Params {
         from_own || asks
     }
 
-    fn table(&self, name: &ObjectName) -> String {
+    /// A table by its name; which one a value put into the text names is known of constants only.
+    fn table(&self, name: &ObjectName) -> Option<String> {
         let last = last_part(name);
         match last.strip_prefix(HOLE).and_then(|index| index.parse::<usize>().ok()).and_then(|index| self.holes.get(index)) {
-            Some(value) => value.text().map_or(last.clone(), |text| table_key(&text)),
-            None => table_key(&last),
+            Some(value) => value.text().map(|text| table_key(&text)),
+            None => Some(table_key(&last)),
         }
     }
 
     fn table_of(&self, table: &TableWithJoins) -> Option<String> {
         match &table.relation {
-            TableFactor::Table { name, .. } => Some(self.table(name)),
+            TableFactor::Table { name, .. } => self.table(name),
             _ => None,
         }
     }

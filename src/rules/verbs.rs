@@ -30,6 +30,7 @@ pub struct Verbs {
     stamps: HashSet<String>,
     ends: Vec<String>,
     tellers: HashSet<String>,
+    reports: HashSet<String>,
     carriers: HashSet<String>,
     orders: HashSet<String>,
     asks: HashSet<String>,
@@ -181,6 +182,12 @@ impl Verbs {
         words.last().is_some_and(|word| self.tellers.contains(word)) || self.tellers.contains(&words[last..].concat())
     }
 
+    /// Whether a function of this name hands what happened to those that only tell it (`sendTelemetry`).
+    pub fn reports(&self, name: &str) -> bool {
+        let words = words(name);
+        words.len() > 1 && self.reports.contains(&words[0]) && words.last().is_some_and(|word| self.tellers.contains(word))
+    }
+
     /// What an object of a class named like this orders of whom it is handed to (`PutItemCommand`), in words; none where the name says
     /// no order.
     pub fn order(&self, class: &str) -> Option<Order> {
@@ -292,6 +299,7 @@ mod tests {
         assert_eq!(verbs.order("Command"), None);
         assert!(verbs.only_tells("cloudWatchClient") && verbs.only_tells("traceExporter") && verbs.only_tells("this.metrics"));
         assert!(!verbs.only_tells("catalog") && !verbs.only_tells("client") && !verbs.only_tells("mailClient"));
+        assert!(verbs.reports("sendDataToTrace") && !verbs.reports("sendMail") && !verbs.reports("deleteTrace"));
         assert!(verbs.leaves_standing("createIfNotExists") && !verbs.leaves_standing("create"));
     }
 }

@@ -13,7 +13,7 @@ mod wrapped;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::facts::{Act, Event, FnRef, Guard, Value, renewed_args};
+use crate::facts::{Act, Arg, Event, FnRef, Guard, Value, renewed_args};
 use crate::files::Atom;
 use crate::program::bind::{Site, bind, chain};
 use crate::program::flat::{Flat, FlatCond, FlatEvent, Look, Spot, What, plain};
@@ -311,7 +311,7 @@ impl<'f, 't> Writer<'f, 't> {
         };
         let file = self.events[index as usize].origin.0.file;
         let what = bind(&Look { tree: self.tree, events: &self.events }, &Site { callee: &callee, args: &args, file, awaited });
-        if matches!(what, What::Nothing | What::Presumed(_)) && self.only_tells(&callee) {
+        if matches!(what, What::Nothing | What::Presumed(_)) && self.only_tells(&callee, &args) {
             return;
         }
         self.events[index as usize].what = what.clone();
@@ -374,9 +374,14 @@ impl<'f, 't> Writer<'f, 't> {
         }
     }
 
-    /// Whether a call only tells what happens, by the name of its receiver or of the package it comes from.
-    fn only_tells(&self, callee: &Value) -> bool {
-        let tells = |name: &str| self.tree.book.verbs.only_tells(name);
+    /// Whether a call only tells what happens, by the name of its receiver, of the package it comes from, or by its own.
+    fn only_tells(&self, callee: &Value, args: &[Arg]) -> bool {
+        let verbs = &self.tree.book.verbs;
+        let tells = |name: &str| verbs.only_tells(name);
+        let work = || args.iter().any(|(_, value)| matches!(value, Value::Function(_)));
+        if self.tree.named(callee).is_some_and(|name| verbs.reports(name)) && !work() {
+            return true;
+        }
         match callee {
             Value::Member(of, _) => self.tree.named(&plain(&self.events, of)).is_some_and(tells),
             Value::Module(file, name) => {
