@@ -274,11 +274,12 @@ fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, name: &
         };
         return Some(Free { value, test: None });
     }
-    write.event.guards.iter().find_map(|guard| {
+    let free = |guard: &Guard| {
         let cond = view.flat.conds.get(guard.cond as usize)?;
         let value = free_when(view, &cond.value, read.index, name, guard.holds)?;
         Some(Free { value, test: Some(guard.cond) })
-    })
+    };
+    write.event.guards.iter().find_map(free)
 }
 
 fn free_when(view: &View<'_>, value: &Value, read: u32, name: &str, holds: bool) -> Option<Value> {

@@ -7,7 +7,7 @@ use super::own_row::{own_buffer, own_row, own_share};
 use super::reason::{Reason, Why};
 use super::view::View;
 use crate::facts::{Act, FnRef, Guard, Value};
-use crate::program::{ColumnKind, FlatEvent, Key, Meant, Op, What};
+use crate::program::{ColumnKind, FlatEvent, Key, Meant, Op, Statement, What};
 use crate::rules::{CommandKind, Meaning, Scope, ScriptKind};
 use crate::syntax::{CallForm, ExitKind};
 
@@ -223,8 +223,34 @@ pub fn claims(view: &View<'_>, event: &FlatEvent) -> bool {
 
 /// The claim that guards an effect: an earlier answer that tells one winner among all copies.
 pub fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+    by_a_claim_that(view, index, event, &|_| true)
+}
+
+/// What decides about a change of a row besides the write itself. A row that was added under a key that says more than whose row it
+/// is (one for each customer of a voucher) lets others come to the same row.
+pub(super) fn decided_for_its_row(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
+    let of_this_row = |claim: &FlatEvent| !event.statement().is_some_and(|write| says_more(view, claim, write));
+    by_a_claim_that(view, index, event, &of_this_row).or_else(|| under_a_shared_lock(view, index, event))
+}
+
+/// Whether every unique key that an insert meets has a column of which the row that is changed is not named.
+fn says_more(view: &View<'_>, claim: &FlatEvent, write: &Statement) -> bool {
+    let Some(insert) = claim.statement().filter(|statement| statement.op == Op::Insert) else { return false };
+    let Some(table) = insert.table.as_ref() else { return false };
+    let set = |name: &str| insert.sets.iter().find(|column| column.name == name).map(|column| &column.value);
+    let named = |value: &Value| write.wheres.iter().any(|column| column.value == *value);
+    let mut met =
+        view.world.schema.keys(table).into_iter().filter(|key| key.columns.iter().all(|column| set(column).is_some())).peekable();
+    let plain = |value: &Value| !matches!(value, Value::Text(_) | Value::Number(_) | Value::Bool(_) | Value::Null);
+    !write.wheres.is_empty()
+        && met.peek().is_some()
+        && met.all(|key| key.columns.iter().filter_map(|column| set(column)).any(|value| plain(value) && !named(value)))
+}
+
+fn by_a_claim_that(view: &View<'_>, index: u32, event: &FlatEvent, counts: &dyn Fn(&FlatEvent) -> bool) -> Option<Reason> {
     let deciding = view.decided_by(event);
-    if let Some(claim) = deciding.iter().filter(|at| **at < index && claims(view, view.event(**at))).min() {
+    let claimed = |at: &&u32| **at < index && claims(view, view.event(**at)) && counts(view.event(**at));
+    if let Some(claim) = deciding.iter().filter(claimed).min() {
         return Some(Reason::of(view, Why::Claim, view.event(*claim)));
     }
     if let Some(gave) = handed_out(view, event) {
@@ -236,7 +262,8 @@ pub fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reas
         let inserts = matches!(&earlier.what, What::Statement(statement) if statement.op == Op::Insert && !statement.conflict);
         let refused = inserts
             && earlier.caught.as_ref().is_none_or(|(_, throws)| *throws)
-            && earlier.guards.iter().all(|guard| guards.contains(guard));
+            && earlier.guards.iter().all(|guard| guards.contains(guard))
+            && counts(earlier);
         refused.then(|| unique_key(view, earlier)).flatten()
     })
 }

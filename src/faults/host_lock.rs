@@ -25,7 +25,7 @@ fn files(view: &View<'_>, found: &mut Judged) {
         let work = view
             .events()
             .filter(|(index, event)| region.holds(*index, event) || view.decided_by(event).contains(&region.acquire))
-            .filter(|(_, event)| !vague(view, event))
+            .filter(|(_, event)| !vague(view, event) && !on_this_disk(event))
             .filter_map(|(index, event)| Some((index, event, effect(view, event)?)))
             .max_by_key(|(index, _, sureness)| (*sureness, std::cmp::Reverse(*index)));
         let sureness = work.map(|(_, _, sureness)| sureness);
@@ -54,6 +54,11 @@ fn files(view: &View<'_>, found: &mut Judged) {
             Some(Sureness::Opaque) | None => Confidence::Low,
         }));
     }
+}
+
+/// Whether an event writes a file of this machine as a whole: what the lock keeps whole is on the same disk.
+fn on_this_disk(event: &FlatEvent) -> bool {
+    event.meant(Meaning::Effect).is_some_and(|meant| meant.flag("whole"))
 }
 
 /// Records kept in a file of this machine are changed in memory and written back.

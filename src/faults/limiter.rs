@@ -1,6 +1,6 @@
 //! `process-rate-limit` and `process-session` by libraries: a limiter or session store left in memory.
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Only};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::view::View;
@@ -46,8 +46,27 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         if meant.is == Meaning::Limiter && before_files_only(view, index) {
             candidate.severity = Some(Severity::Advice);
         }
+        // What has no keys and is made while one request is served counts for that one: a connection bounds itself.
+        if meant.flag("single") && !put_away(view, index) {
+            candidate.only = Some(Only::UnlessOnRequest);
+        }
         found.push(candidate.at_most(if visible { Confidence::High } else { Confidence::Medium }));
     }
+}
+
+/// Whether what an event made is kept somewhere by the function that made it, or made for something that keeps it.
+fn put_away(view: &View<'_>, index: u32) -> bool {
+    let kept = |value: &Value| value.any(&|part| *part == Value::Flat(index)) || view.flat.depends(value).contains(&index);
+    let keeps = |event: &FlatEvent| match &event.act {
+        Act::Write { place, value, .. } => kept(value) && view.place(place).is_some_and(|place| view.lasts(&place)),
+        Act::Call { args, .. } => {
+            let puts = event.meant(Meaning::Put).is_some() || event.meant(Meaning::Get).is_some();
+            puts && args.iter().any(|(_, value)| kept(value))
+        }
+        _ => false,
+    };
+    let inside = view.world.tree.function(view.root()).is_some_and(|function| function.name.is_empty());
+    inside || view.events().any(|(_, event)| keeps(event))
 }
 
 /// The rule and the words for a limiter or a session store in memory.

@@ -5,14 +5,15 @@ use std::rc::Rc;
 
 use super::candidate::{Candidate, Only};
 use super::effects::fresh;
+use super::rows::says_exists;
 use super::subject::{Judged, Kind, Subject};
-use super::tests_of_state::{base, changes};
+use super::tests_of_state::{StateChange, base, changes};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::{FnRef, Value};
-use crate::program::{Args, Place, Spot, What};
-use crate::rules::{Meaning, Scope, TypeKind};
-use crate::syntax::BinaryOp;
+use crate::facts::{Act, FnRef, Guard, Value};
+use crate::program::{Args, FlatEvent, Holder, Place, Spot, What};
+use crate::rules::{Meaning, Scope, TypeKind, words};
+use crate::syntax::{BinaryOp, ExitKind};
 
 const RULE: &str = "process-session";
 
@@ -21,7 +22,12 @@ pub(super) type MadeUp = HashMap<Place, Spot>;
 
 pub(super) fn detect(view: &View<'_>, judged: &mut Judged) {
     let all = changes(view);
-    let puts = all.iter().filter(|change| !change.removes && is_made_up(view, &change.value) && keeps(view, &change.place));
+    let under_it = |change: &StateChange| {
+        key_of(view.event(change.event)).is_some_and(|key| fresh(view, key)) && !is_handle(view, &change.value)
+    };
+    let puts = all
+        .iter()
+        .filter(|change| !change.removes && (is_made_up(view, &change.value) || under_it(change)) && keeps(view, &change.place));
     let made_up: Vec<(Place, Spot)> = puts.map(|put| (root(&put.place), view.event(put.event).at)).collect();
     let mut told: Vec<Place> = made_up.iter().map(|(place, _)| place.clone()).collect();
     judged.made_up.extend(made_up);
@@ -41,22 +47,92 @@ pub(super) fn detect(view: &View<'_>, judged: &mut Judged) {
             continue;
         }
         told.push(place.clone());
-        let asked = view.event(*asked);
-        let mut candidate = Candidate::new(
-            view,
-            RULE,
-            asked,
-            asked,
-            "what one request made up is kept in this process and looked up by another: with a second copy it may land where nothing is known"
-                .to_owned(),
-        );
-        if let Some((file, span)) = view.made(place).at {
-            candidate.add(Role::State, Spot { file, span }, "kept in this process".to_owned());
-        }
-        candidate.hop(Role::Check, asked, "looked up here, and compared with what the request gives");
-        candidate.only = Some(Only::MadeUpElsewhere(place.clone()));
-        judged.push(candidate.at_most(Confidence::High).about(Subject::of(Kind::Sessions, asked).kept_in(view, place)));
+        judged.push(candidate(view, place, view.event(*asked), "looked up here, and compared with what the request gives"));
     }
+    for (index, place) in &asks {
+        let asked = view.event(*index);
+        let What::Meant(meant) = &asked.what else { continue };
+        let of_sign_in = || {
+            names_of(view, place).iter().flat_map(|name| words(name)).any(|word| view.world.tree.book.verbs.is_of_sign_in(&word))
+        };
+        let taken_out = meant.is == Meaning::Remove && meant.part("of").is_none();
+        let looked_up = matches!(meant.is, Meaning::Get | Meaning::Test) && !meant.flag("makes") && of_sign_in();
+        let given = || meant.part("key").is_some_and(|key| comes_from_outside(view, key));
+        if !told.contains(place) && (taken_out || looked_up) && given() && tells_who_asks(view, *index, asked) {
+            told.push(place.clone());
+            let how = "taken out here by what the request gives, and who finds nothing is refused";
+            judged.push(candidate(view, place, asked, how));
+        }
+    }
+}
+
+fn candidate(view: &View<'_>, place: &Place, asked: &FlatEvent, how: &str) -> Candidate {
+    let message = "what one request made up is kept in this process and looked up by another: with a second copy it may land where nothing is known";
+    let mut candidate = Candidate::new(view, RULE, asked, asked, message.to_owned());
+    if let Some((file, span)) = view.made(place).at {
+        candidate.add(Role::State, Spot { file, span }, "kept in this process".to_owned());
+    }
+    candidate.hop(Role::Check, asked, how);
+    candidate.only = Some(Only::MadeUpElsewhere(place.clone()));
+    candidate.at_most(Confidence::High).about(Subject::of(Kind::Sessions, asked).kept_in(view, place))
+}
+
+/// The names of what holds a piece of state.
+fn names_of(view: &View<'_>, place: &Place) -> Vec<String> {
+    let own = match &place.holder {
+        Holder::Variable(_, name) | Holder::Global(name) | Holder::Closure(_, name) | Holder::Carried(.., name) => {
+            vec![name.to_string()]
+        }
+        Holder::Field(class, name) => {
+            let class = view.world.tree.class(*class).map(|class| class.name.clone());
+            class.into_iter().chain([name.to_string()]).collect()
+        }
+        Holder::Local(_) | Holder::Param(..) | Holder::Library(..) => vec![],
+    };
+    own.into_iter().chain(place.path.iter().map(ToString::to_string)).collect()
+}
+
+/// The key under which an event puts something into state.
+fn key_of(event: &FlatEvent) -> Option<&Value> {
+    match (&event.what, &event.act) {
+        (What::Meant(meant), _) => meant.part("key"),
+        (_, Act::Write { place: Value::Index(_, key), .. }) => Some(key),
+        _ => None,
+    }
+}
+
+/// Whether a value is, or holds, what only this process can use: the end of a channel, a connection, a task.
+fn is_handle(view: &View<'_>, value: &Value) -> bool {
+    let tree = view.world.tree;
+    let named = |name: &str| words(name).last().is_some_and(|word| tree.book.verbs.is_handle(word));
+    value.any(&|part| match part {
+        Value::Object(_, entries) => entries.iter().any(|(name, _)| named(name)),
+        Value::Function(_) => true,
+        other => {
+            let ends = || {
+                let ty = tree.ty(&view.flat.plain(other), view.root().file);
+                ty.path().is_some_and(|path| named(path.trim_end_matches("()")))
+            };
+            tree.name_of(other).is_some_and(|name| named(&name)) || ends()
+        }
+    })
+}
+
+/// Whether the answer of an event decides what whoever asks gets: where it finds nothing an error or nothing at all is given.
+fn tells_who_asks(view: &View<'_>, index: u32, asked: &FlatEvent) -> bool {
+    let about = |value: &Value| view.flat.depends(value).contains(&index);
+    let missing = |guard: &Guard| {
+        let cond = view.flat.conds.get(guard.cond as usize);
+        cond.is_some_and(|cond| says_exists(view, &cond.value, index).is_some_and(|exists| exists != guard.holds))
+    };
+    let leaves = |event: &FlatEvent| {
+        matches!(event.act, Act::Exit { kind: ExitKind::Return | ExitKind::Throw, .. }) && event.guards.iter().any(missing)
+    };
+    asked.propagated
+        || view.flat.returns.iter().any(|(value, _)| about(value))
+        || view.events().any(|(at, event)| {
+            at > index && (leaves(event) || event.propagated && event.call().is_some_and(|(callee, _)| about(callee)))
+        })
 }
 
 /// Whether a value is new each time, or an object that is made of one that is.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::dirty::dirty;
-use super::effects::{decided_apart, decided_elsewhere, unique_key};
+use super::effects::{decided_apart, decided_for_its_row, unique_key};
 use super::process_guard::is_memo;
 use super::tests_of_state::{changes, tests_guarding};
 use super::view::View;
@@ -106,7 +106,7 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
         // A write that lets the database compute may still spend what was compared before it.
         let sound = match write.statement.op {
             Op::Upsert => None,
-            Op::Update if !write.statement.conditional() => decided_elsewhere(view, index, event),
+            Op::Update if !write.statement.conditional() => decided_for_its_row(view, index, event),
             _ => decided_apart(view, index, event),
         };
         !(guarded_here || locked_badly || sound.is_some())

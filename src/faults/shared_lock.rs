@@ -4,6 +4,7 @@
 use super::candidate::Candidate;
 use super::debounce::{cost, ends_soon};
 use super::effects::{effect, idempotent};
+use super::fails_open::{answered_as_taken, fails_open};
 use super::negative::says_it_failed;
 use super::process_counter::is_time;
 use super::reason::{Reason, Why};
@@ -41,10 +42,10 @@ const LOCK_WORDS: &[&str] = &[
 ];
 
 /// A taking of a key.
-struct Taken<'e> {
-    index: u32,
-    event: &'e FlatEvent,
-    kv: &'e Kv,
+pub(super) struct Taken<'e> {
+    pub index: u32,
+    pub event: &'e FlatEvent,
+    pub kv: &'e Kv,
 }
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
@@ -166,7 +167,7 @@ fn constant_by_default(view: &View<'_>, value: &Value) -> bool {
 }
 
 /// The value behind calls that only pass it on.
-fn passed(view: &View<'_>, value: &Value) -> Value {
+pub(super) fn passed(view: &View<'_>, value: &Value) -> Value {
     match value {
         Value::Flat(index) => match view.event(*index).meant(Meaning::Pass) {
             Some(meant) => passed(view, meant.part("of").unwrap_or(&meant.receiver)),
@@ -304,7 +305,8 @@ fn of_taking(view: &View<'_>, taken: &Taken<'_>, event: &FlatEvent) -> bool {
 fn ignored(view: &View<'_>, taken: &Taken<'_>, found: &mut Judged) {
     let work = view.events().find(|(index, event)| *index > taken.index && effect(view, event).is_some());
     let unused = taken.event.dropped && !view.flat.used(taken.index);
-    let open = fails_open(view, taken);
+    let by_value = answered_as_taken(view, taken);
+    let open = fails_open(view, taken).or(by_value.and(work.map(|(_, event)| event)));
     let Some((_, work)) = work.filter(|_| unused || open.is_some()).or(open.map(|event| (0, event))) else { return };
     let message = if unused {
         "nobody looks at whether the lock was taken: the work goes on when it was not"
@@ -313,59 +315,13 @@ fn ignored(view: &View<'_>, taken: &Taken<'_>, found: &mut Judged) {
     };
     let mut candidate = Candidate::new(view, "lock-result-ignored", taken.event, work, message.to_owned());
     candidate.hop(Role::Acquire, taken.event, "taken here");
-    if let Some(open) = open {
+    if let Some(at) = by_value {
+        candidate.add(Role::Check, at, "an error of the store counts as taken".to_owned());
+    } else if let Some(open) = open {
         candidate.hop(Role::Check, open, "goes on without the lock");
     }
     candidate.hop(Role::Effect, work, view.describe(work));
     found.push(sure(candidate, taken.kv));
-}
-
-/// The place where an error of the store is turned into a lock that was taken.
-fn fails_open<'v>(view: &View<'v>, taken: &Taken<'_>) -> Option<&'v FlatEvent> {
-    let (_, throws) = taken.event.caught.as_ref()?;
-    if *throws || taken.event.in_catch {
-        return None;
-    }
-    let origin = taken.event.origin.0;
-    // In the function that catches: a handler that answers with something that counts as taken.
-    let facts = view.world.tree.facts(origin)?;
-    let answers_taken = !taken.event.hops.is_empty()
-        && facts.events.iter().any(|event| {
-            let answer = match &event.act {
-                Act::Exit { kind: ExitKind::Return, value } => {
-                    !matches!(value, Value::Null | Value::Bool(false) | Value::Unknown | Value::Number(_))
-                }
-                _ => false,
-            };
-            event.in_catch && answer
-        });
-    let leaves = facts.events.iter().any(|event| {
-        event.in_catch
-            && matches!(
-                &event.act,
-                Act::Exit { kind: ExitKind::Return | ExitKind::Throw | ExitKind::Continue | ExitKind::Break, .. }
-            )
-    });
-    let taken_index = taken.index;
-    let after = view
-        .events()
-        .find(|(index, event)| *index > taken_index && effect(view, event).is_some() && event.caught.is_none())
-        .map(|(_, event)| event);
-    if answers_taken {
-        return after;
-    }
-    if leaves || !taken.event.hops.is_empty() {
-        return None;
-    }
-    // The handler falls through, and what comes after does not depend on the answer.
-    after.filter(|event| !view.decided_by(event).contains(&taken_index) || handler_sets(view, origin))
-}
-
-/// Whether a handler assigns a constant that counts as taken.
-fn handler_sets(view: &View<'_>, function: crate::facts::FnRef) -> bool {
-    view.world.tree.facts(function).is_some_and(|facts| {
-        facts.events.iter().any(|event| event.in_catch && matches!(&event.act, Act::Write { value: Value::Bool(true), .. }))
-    })
 }
 
 /// GET, then SET: two callers both find the key free.

@@ -206,7 +206,7 @@ fn changes_in(view: &View<'_>) -> Vec<StateChange> {
             (What::Meant(meant), _)
                 if matches!(meant.is, Meaning::Put | Meaning::Remove) || meant.is == Meaning::Get && meant.flag("makes") =>
             {
-                if let Some(place) = view.place(&meant.receiver) {
+                if let Some(place) = view.place(meant.part("of").unwrap_or(&meant.receiver)) {
                     changes.push(StateChange {
                         place: base(&place),
                         event: index,

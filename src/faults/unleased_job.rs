@@ -3,6 +3,7 @@
 use super::candidate::{Candidate, Only};
 use super::effects::{Sureness, effect, harmless_again};
 use super::reason::{Reason, Why};
+use super::retry::{once_for_each, stands_in};
 use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
@@ -83,19 +84,31 @@ fn loops(view: &View<'_>, found: &mut Judged) {
         };
         let inside = |event: &FlatEvent| event.detached && event.hops.first() == Some(&view.event(body).at);
         let started: Vec<(u32, &FlatEvent)> = view.events().filter(|(at, event)| *at > body && inside(event)).collect();
-        let Some(round) = started.iter().find_map(|(_, event)| {
+        let mut rounds: Vec<Spot> = vec![];
+        for (_, event) in &started {
             let waits = event.meant(Meaning::Sleep).is_some() && waits_in_its_own_loop(view, event);
-            event.in_loop.filter(|(_, endless)| waits && *endless).map(|(at, _)| at)
-        }) else {
+            let round = event.in_loop.filter(|(_, endless)| waits && *endless).map(|(at, _)| at);
+            rounds.extend(round.filter(|round| !rounds.contains(round)));
+        }
+        let work_of = |round: Spot| {
+            let repeated = started.iter().filter(|(_, event)| stands_in(round, event));
+            let repeated = repeated.filter(|(at, event)| !once_for_each(view, round, *at, event));
+            Work { round: Some(round), ..Work::among(view, repeated.copied()) }
+        };
+        let works = |event: &FlatEvent| effect(view, event).is_some() && rounds.iter().any(|round| stands_in(*round, event));
+        let none_at_all = !started.iter().any(|(_, event)| works(event));
+        let mut jobs: Vec<Work<'_>> = rounds.iter().map(|round| work_of(*round)).collect();
+        jobs.retain(|work| none_at_all || !work.all.is_empty());
+        let Some(telling) = jobs.iter().position(|work| work.open.is_some()).or((!jobs.is_empty()).then_some(0)) else {
             continue;
         };
+        let work = jobs.swap_remove(telling);
         let subject = Subject::of(Kind::Job, start).called(view, start);
         if gated(view, start, &view.world.tree.book.reach.role_words) {
             found.sound(subject, vec![Reason::new(Why::RoleSetting)]);
             continue;
         }
-        let repeated = started.into_iter().filter(|(_, event)| event.in_loop.is_some());
-        judge(view, start.at, Work { round: Some(round), ..Work::among(view, repeated) }, subject, found);
+        judge(view, start.at, work, subject, found);
     }
 }
 
@@ -139,7 +152,10 @@ impl<'v> Work<'v> {
             work.all.push(event);
             if let Some(reason) = harmless_again(view, index, event) {
                 work.reasons.push(reason);
-            } else if refreshes(view, event) || writes_the_same(event) {
+            } else if refreshes(view, event)
+                || writes_the_same(event)
+                || event.meant(Meaning::Effect).is_some_and(|meant| meant.flag("whole"))
+            {
                 work.reasons.push(Reason::of(view, Why::Idempotent, event));
             } else if on_this_host(event) {
                 work.reasons.push(Reason::of(view, Why::OwnRow, event));

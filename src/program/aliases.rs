@@ -1,9 +1,9 @@
 //! What the projects of a tree say a module's name means: path aliases of compilers' configurations, packages of the tree by their
-//! names, and the names a package gives its own parts. It gives paths to look at; it must not know which of them are files.
+//! names (crates among them), and the names a package gives its own parts. It gives paths to look at; it must not know which of them are files.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::modules::{common_prefix, join, parent};
+use super::modules::{common_prefix, join, normalize, parent};
 use crate::files::Document;
 use crate::syntax::data::{Format, Node, NodeKind, read};
 
@@ -20,6 +20,8 @@ pub struct Aliases {
     inner: FxHashMap<String, Vec<Rule>>,
     /// What the package of a folder depends on.
     needs: FxHashMap<String, FxHashSet<String>>,
+    /// Folders of the crates of the tree, by the names that code has for them.
+    crates: FxHashMap<String, Vec<String>>,
 }
 
 /// A name with `*` for any text, and what it stands for, the text in place of the `*`.
@@ -57,12 +59,17 @@ struct Said<'n> {
 }
 
 impl Aliases {
-    /// What the documents of a tree say: `tsconfig.json` and `jsconfig.json` with the files they extend, and `package.json`.
+    /// What the documents of a tree say: `tsconfig.json` and `jsconfig.json` with the files they extend, `package.json`, and
+    /// `Cargo.toml`.
     pub fn read(documents: &[Document]) -> Aliases {
         let mut aliases = Aliases::default();
         let mut configs: Vec<(&str, Node)> = vec![];
         for document in documents {
             let (folder, name) = document.path.rsplit_once('/').unwrap_or(("", &document.path));
+            if name == "Cargo.toml" {
+                aliases.add_crate(folder, &document.text);
+                continue;
+            }
             let config = name.contains("tsconfig") || name.contains("jsconfig");
             if !name.ends_with(".json") || !config && name != "package.json" {
                 continue;
@@ -88,6 +95,27 @@ impl Aliases {
             }
         }
         aliases
+    }
+
+    /// A crate goes by the name of its library, else of its package, and by those that its neighbours give it.
+    fn add_crate(&mut self, folder: &str, text: &str) {
+        let Some(node) = read(Format::Toml, text).into_iter().next() else { return };
+        let named = |table: &str| entry(&node, table).and_then(|table| entry(table, "name")).and_then(Node::text);
+        if let Some(name) = named("lib").or_else(|| named("package")) {
+            self.crates.entry(name.replace('-', "_")).or_default().push(folder.to_owned());
+        }
+        let listed = [entry(&node, "dependencies"), entry(&node, "workspace").and_then(|all| entry(all, "dependencies"))];
+        for (key, said) in listed.into_iter().flatten().flat_map(entries) {
+            if let (Some(_), Some(path)) = (entry(said, "package"), entry(said, "path").and_then(Node::text)) {
+                self.crates.entry(key.replace('-', "_")).or_default().push(normalize(&join(folder, path)));
+            }
+        }
+    }
+
+    /// The folder of the crate that a name means in a file: of several the nearest.
+    pub(super) fn crate_at(&self, from: &str, name: &str) -> Option<&str> {
+        let folders = self.crates.get(name)?;
+        folders.iter().max_by_key(|folder| common_prefix(folder, from)).map(String::as_str)
     }
 
     fn add_package(&mut self, folder: &str, node: &Node) {

@@ -97,7 +97,7 @@ fn kind(event: &FlatEvent) -> Option<Kind> {
             Meaning::Pure | Meaning::Pass if ["limit", "patience"].iter().any(|part| meant.part(part).is_some()) => Kind::Time,
             Meaning::Pure | Meaning::Pass | Meaning::Build => return None,
             Meaning::Effect | Meaning::Refresh => Kind::Effect,
-            Meaning::Sleep | Meaning::Fresh | Meaning::Identity | Meaning::Calls => Kind::Other,
+            Meaning::Sleep | Meaning::Receive | Meaning::Fresh | Meaning::Identity | Meaning::Calls => Kind::Other,
             _ => Kind::Deciding,
         },
         (What::Statement(_) | What::Kv(_), _) => Kind::Deciding,

@@ -179,7 +179,7 @@ impl Modules {
             "crate" => self.crate_root(from)?,
             "self" => Ty::Package(self.children_of(from).into()),
             "super" => Ty::Package(parent(&self.children_of(from)).into()),
-            first => self.child(&Ty::Package(self.children_of(from).into()), first)?,
+            first => self.child(&Ty::Package(self.children_of(from).into()), first).or_else(|| self.crate_named(from, first))?,
         };
         for segment in segments {
             at = match segment {
@@ -188,6 +188,18 @@ impl Modules {
             };
         }
         Some(at)
+    }
+
+    /// The root module of another crate of the tree, or of the library beside a program, as its folder.
+    fn crate_named(&self, from: &str, name: &str) -> Option<Ty> {
+        let folder = join(self.aliases.crate_at(from, name)?, "src");
+        self.folders.contains(&folder).then(|| Ty::Package(folder.into()))
+    }
+
+    /// Whether a name of a file is that of a crate of the tree, and of no module of its own.
+    pub(super) fn names_a_crate(&self, from: u32, module: &str) -> bool {
+        let (Some(path), Some(first)) = (self.paths.get(from as usize), module.split('.').next()) else { return false };
+        self.child(&Ty::Package(self.children_of(path).into()), first).is_none() && self.crate_named(path, first).is_some()
     }
 
     /// The root module of the crate a file belongs to, as its folder.
@@ -308,7 +320,7 @@ pub(super) fn join(folder: &str, name: &str) -> String {
 }
 
 /// Resolves `.` and `..` inside a path.
-fn normalize(path: &str) -> String {
+pub(super) fn normalize(path: &str) -> String {
     let mut parts: Vec<&str> = vec![];
     for part in path.split('/') {
         match part {
@@ -325,6 +337,7 @@ fn normalize(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::{Document, LineIndex};
 
     fn modules(paths: &[&str]) -> Modules {
         let files: Vec<(String, Language)> = paths
@@ -357,5 +370,22 @@ mod tests {
         assert_eq!(modules.find(1, "crate.replay"), Some(Ty::Module(2)));
         assert_eq!(modules.find(1, "super.transfer"), Some(Ty::Module(1)));
         assert_eq!(modules.find(1, "sqlx"), None);
+    }
+
+    #[test]
+    fn crates_of_one_workspace_know_each_other() {
+        let manifest = |path: &str, text: &str| Document { path: path.into(), text: text.into(), lines: LineIndex::new(text) };
+        let documents = [
+            manifest("crates/data-store/Cargo.toml", "[package]\nname = \"data-store\"\n"),
+            manifest(
+                "api/Cargo.toml",
+                "[package]\nname = \"api\"\n[dependencies]\nstore = { package = \"data-store\", path = \"../crates/data-store\" }\n",
+            ),
+        ];
+        let modules = modules(&["api/src/main.rs", "crates/data-store/src/lib.rs", "crates/data-store/src/rows.rs"])
+            .with_aliases(Aliases::read(&documents));
+        assert_eq!(modules.find(0, "data_store"), Some(Ty::Package("crates/data-store/src".into())));
+        assert_eq!(modules.find(0, "data_store.rows"), Some(Ty::Module(2)));
+        assert_eq!(modules.find(0, "store.rows"), Some(Ty::Module(2)));
     }
 }

@@ -1,4 +1,5 @@
-//! What the packages of a tree are for, by their own descriptions: programs of the command line, and what only developers start.
+//! What the packages of a tree are for, by their own descriptions: programs of the command line, what only developers start, and
+//! libraries that no program of the tree is built with.
 
 use std::collections::HashSet;
 
@@ -6,15 +7,24 @@ use super::{Tree, decorator, meaning};
 use crate::facts::Act;
 use crate::files::Document;
 use crate::rules::{Meaning, ReachRules, words};
-use crate::syntax::data::{Format, Node, read};
+use crate::syntax::data::{Format, Node, NodeKind, read};
 
 /// What a package is for, as far as its description tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Purpose {
     /// It gives commands and nothing that other code could import.
     Commands,
     /// It is private, nothing depends on it, and its name says that it is for developing or showing the others.
     Development,
+    /// A part that programs are built from.
+    Crate {
+        /// Its name.
+        name: String,
+        /// The names of what it is built with, tests left out.
+        needs: Vec<String>,
+        /// It is a program, or something that programs load, by its description.
+        program: bool,
+    },
 }
 
 /// A package that may serve nobody.
@@ -80,17 +90,87 @@ pub fn packages(rules: &ReachRules, documents: &[Document]) -> Vec<Package> {
             None
         }
     };
-    described.iter().filter_map(|package| Some(Package { folder: package.folder.clone(), purpose: purpose(package)? })).collect()
+    let found =
+        described.iter().filter_map(|package| Some(Package { folder: package.folder.clone(), purpose: purpose(package)? }));
+    found.chain(crates(documents)).collect()
+}
+
+/// The crates that documents describe.
+fn crates(documents: &[Document]) -> impl Iterator<Item = Package> + '_ {
+    documents.iter().filter(|document| document.path.rsplit('/').next() == Some("Cargo.toml")).filter_map(|document| {
+        let entries = read(Format::Toml, &document.text).into_iter().next()?;
+        let all = |path: &[&str]| {
+            let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
+            entries.at(&path).into_iter().filter_map(|(_, found)| found.node().cloned()).collect::<Vec<Node>>()
+        };
+        let name = all(&["package", "name"]).first().and_then(Node::text)?.to_owned();
+        let loaded = |kind: Node| match kind.kind {
+            NodeKind::List(kinds) => {
+                !kinds.is_empty() && kinds.iter().all(|kind| matches!(kind.text(), Some("cdylib" | "staticlib")))
+            }
+            _ => false,
+        };
+        let program = !all(&["bin"]).is_empty() || all(&["lib", "crate-type"]).into_iter().any(loaded);
+        let mut needs = vec![];
+        for listed in all(&["dependencies"]).into_iter().chain(all(&["target", "*", "dependencies"])) {
+            let NodeKind::Map(entries) = listed.kind else { continue };
+            for (key, of) in entries {
+                let path = ["package".to_owned()];
+                let renamed = of.at(&path).first().and_then(|(_, found)| found.text()).map(str::to_owned);
+                needs.push(renamed.unwrap_or(key));
+            }
+        }
+        let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+        Some(Package { folder, purpose: Purpose::Crate { name, needs, program } })
+    })
+}
+
+/// The folders of crates that no program of the tree is built with: what runs there runs at whoever takes them. Where there is no
+/// program, the crates themselves are all there is.
+fn unbuilt(tree: &Tree) -> Vec<String> {
+    let crates: Vec<(&str, &str, &[String], bool)> = (tree.packages.iter())
+        .filter_map(|package| match &package.purpose {
+            Purpose::Crate { name, needs, program } => Some((&*package.folder, &**name, &needs[..], *program)),
+            _ => None,
+        })
+        .collect();
+    let starts = |folder: &str| {
+        let own = |path: &str| match folder {
+            "" => path.to_owned(),
+            folder => format!("{folder}/{path}"),
+        };
+        let (main, more) = (own("src/main.rs"), own("src/bin/"));
+        tree.paths.iter().any(|path| **path == *main || path.starts_with(&more))
+    };
+    let mut queue: Vec<&str> =
+        crates.iter().filter(|(folder, _, _, program)| *program || starts(folder)).map(|(_, name, ..)| *name).collect();
+    if queue.is_empty() {
+        return vec![];
+    }
+    let mut built: HashSet<&str> = HashSet::new();
+    while let Some(name) = queue.pop() {
+        if built.insert(name) {
+            queue.extend(crates.iter().filter(|known| known.1 == name).flat_map(|known| known.2).map(String::as_str));
+        }
+    }
+    crates
+        .iter()
+        .filter(|(folder, name, ..)| !folder.is_empty() && !built.contains(name))
+        .map(|known| known.0.to_owned())
+        .collect()
 }
 
 /// The folders of packages that serve nobody. One that gives commands does so only where nothing in it answers, listens or runs by
 /// a timer.
 pub(super) fn idle_folders(tree: &Tree) -> Vec<String> {
-    tree.packages
-        .iter()
-        .filter(|package| package.purpose == Purpose::Development || !serves(tree, &package.folder))
-        .map(|package| package.folder.clone())
-        .collect()
+    let idle = |package: &&Package| match package.purpose {
+        Purpose::Development => true,
+        Purpose::Commands => !serves(tree, &package.folder),
+        Purpose::Crate { .. } => false,
+    };
+    let mut folders: Vec<String> = tree.packages.iter().filter(idle).map(|package| package.folder.clone()).collect();
+    folders.extend(unbuilt(tree));
+    folders
 }
 
 /// Whether a path is in a folder; the empty one holds everything.

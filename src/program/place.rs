@@ -268,7 +268,9 @@ fn declaring(tree: &Tree, class: ClassRef, name: &str) -> ClassRef {
             None => break,
         }
     }
-    class
+    // What an interface names is kept by the one class that does it.
+    let declares = |done: &ClassRef| tree.class(*done).is_some_and(|done| done.fields.iter().any(|field| field.name == name));
+    tree.done_by(class).filter(declares).unwrap_or(class)
 }
 
 /// How long a piece of state lives.

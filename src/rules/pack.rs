@@ -260,6 +260,8 @@ pub enum Meaning {
     Spawn,
     /// Waits. `time`.
     Sleep,
+    /// Takes an item that goes to nobody else: out of a channel of this process, as one of a group of consumers. `tries`: its answer says whether there was one.
+    Receive,
     /// A length of time. `ms`, `s`, `m`, `h`, `d`, added up; or `of`, a length given as a number of `as`.
     Time,
     /// The time now.

@@ -43,6 +43,8 @@ pub struct Verbs {
     open: HashSet<String>,
     sends: HashSet<String>,
     handed_on: HashSet<String>,
+    handles: HashSet<String>,
+    sign_in: HashSet<String>,
 }
 
 /// What a name presumes.
@@ -138,6 +140,16 @@ impl Verbs {
     /// Whether a call of this name computes a number from its receiver and arguments, as libraries of exact numbers do.
     pub fn is_arithmetic(&self, name: &str) -> bool {
         self.arithmetic.contains(&name.to_lowercase())
+    }
+
+    /// Whether a word is what only one process can use is called by: the end of a channel, a connection, a task.
+    pub fn is_handle(&self, word: &str) -> bool {
+        self.handles.contains(word)
+    }
+
+    /// Whether a word has to do with who somebody is, or with what they were sent to show it.
+    pub fn is_of_sign_in(&self, word: &str) -> bool {
+        self.sign_in.contains(word) || self.credentials.contains(word)
     }
 
     /// Whether a call's name says that it takes something away.

@@ -9,6 +9,7 @@ mod row;
 mod waits;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::Confidence;
 use super::effects::{Sureness, decided_in_itself, effect, idempotent, row_locked};
@@ -16,8 +17,8 @@ use super::regions::Region;
 use super::shared_lock::{is_lock, same_key, takes};
 use super::subject::Judged;
 use super::view::View;
-use crate::facts::{Act, Value};
-use crate::program::{Amount, FlatEvent, Flattener, Look, Meant, Ty, What, amount, functions_in, maker};
+use crate::facts::{Act, Guard, Value};
+use crate::program::{Amount, FlatEvent, Flattener, Look, Meant, Spot, Ty, What, amount, functions_in, maker};
 use crate::rules::{CommandKind, Meaning, Scope, ScriptKind, words};
 
 /// All faults of leases in a function.
@@ -58,6 +59,8 @@ pub(super) struct Lease<'v> {
     region: Option<Region>,
     /// How conditions must have come out for it to be held.
     taken: HashMap<u32, bool>,
+    /// The calls inside which it is known that it was taken: nobody outside of them is told.
+    inside: Arc<[Spot]>,
 }
 
 impl<'v> Lease<'v> {
@@ -68,6 +71,7 @@ impl<'v> Lease<'v> {
             None => !event.detached && index > self.acquire && self.release.is_none_or(|release| index < release),
         };
         within
+            && event.hops.starts_with(&self.inside)
             && !event.in_catch
             && event.guards.iter().all(|guard| self.taken.get(&guard.cond).is_none_or(|so| *so == guard.holds))
     }
@@ -139,7 +143,28 @@ fn of_key<'v>(view: &View<'v>, flattener: &Flattener<'_>, index: u32, event: &'v
     };
     let renewed = rest().any(|(_, other)| prolongs(other.op, other.only_new, other.script)) || prolonged(view, flattener, index);
     let taken = taken(view, index, release);
-    Some(Lease { acquire: index, event, key: Some(kv.key.clone()), ttl, renewed, release, sure: kv.sure, region: None, taken })
+    let inside = if release.is_some() { Arc::default() } else { told(view, index, event) };
+    let key = Some(kv.key.clone());
+    Some(Lease { acquire: index, event, key, ttl, renewed, release, sure: kv.sure, region: None, taken, inside })
+}
+
+/// The calls inside which it stays who took a lock: of which no answer has to do with the taking.
+fn told(view: &View<'_>, acquire: u32, event: &FlatEvent) -> Arc<[Spot]> {
+    let about = |value: &Value| view.flat.depends(value).contains(&acquire);
+    let tells = |call: &FlatEvent| {
+        let decided = |guards: &[Guard]| guards.iter().any(|guard| view.cond_depends(guard.cond).contains(&acquire));
+        let differs = || call.returns.iter().any(|(value, _)| *value != call.returns[0].0);
+        call.returns.iter().any(|(value, guards)| about(value) || decided(guards) && differs())
+    };
+    for depth in 0..event.hops.len() {
+        let call = view.events().map(|(_, call)| call).find(|call| {
+            call.inlined && call.at == event.hops[depth] && call.hops.len() == depth && call.hops[..] == event.hops[..depth]
+        });
+        if call.is_some_and(|call| !call.returns.is_empty() && !tells(call)) {
+            return event.hops[..=depth].into();
+        }
+    }
+    Arc::default()
 }
 
 /// A library's lock that all copies share and that ends by itself.
@@ -175,6 +200,7 @@ fn of_lock<'v>(view: &View<'v>, flattener: &Flattener<'_>, region: &Region) -> O
         sure,
         taken: taken(view, region.acquire, region.release),
         region: Some(region.clone()),
+        inside: Arc::default(),
     })
 }
 

@@ -30,6 +30,7 @@ pub(super) fn of_row<'v>(view: &View<'v>, flattener: &Flattener<'_>, index: u32,
         sure: statement.sure,
         region: None,
         taken: taken(view, index, Some(release)),
+        inside: std::sync::Arc::default(),
     })
 }
 

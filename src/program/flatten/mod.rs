@@ -3,6 +3,7 @@
 
 mod course;
 mod each;
+mod given_out;
 mod inline;
 mod kept;
 mod made_with;
@@ -165,6 +166,7 @@ impl<'f, 't> Writer<'f, 't> {
                 flat.lives_to = self.index_of.get(local as usize).copied().unwrap_or(end);
             }
         }
+        self.keep_what_is_given();
         self.finish_chains();
     }
 
@@ -356,7 +358,7 @@ impl<'f, 't> Writer<'f, 't> {
                             None => {}
                         }
                     }
-                    Meaning::Pure | Meaning::Sleep => {}
+                    Meaning::Pure | Meaning::Sleep | Meaning::Receive => {}
                     _ => self.callbacks(&args, &inside(&[]), file),
                 }
             }

@@ -21,7 +21,14 @@ impl Writer<'_, '_> {
         for (given, _) in &call.returns {
             match self.behind(given) {
                 Value::Null | Value::Bool(_) => {}
-                object @ Value::Object(..) if part.is_none() => part = Some(object.entry(name)?.clone()),
+                object @ Value::Object(..) => {
+                    let found = object.entry(name)?;
+                    // Several ways out that give the same.
+                    if part.as_ref().is_some_and(|known| known != found) {
+                        return None;
+                    }
+                    part = Some(found.clone());
+                }
                 // An error is made by a call that means nothing.
                 Value::Flat(other)
                     if self.events.get(other as usize).is_some_and(|event| matches!(event.what, What::Nothing)) => {}

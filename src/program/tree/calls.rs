@@ -8,7 +8,7 @@ use super::{DEEPEST, Tree};
 use crate::facts::{Act, FnRef, Value};
 use crate::files::Atom;
 use crate::program::{ClassRef, Ty};
-use crate::rules::{Meaning, Pick, Selector, TypeKind};
+use crate::rules::{Meaning, Pick, Selector, TypeKind, Want};
 use crate::syntax::{ExitKind, TypeRef};
 
 impl Tree {
@@ -101,7 +101,8 @@ impl Tree {
                     _ => Ty::Unknown,
                 };
                 let anywhere = path.rsplit('.').next().into_iter().flat_map(|method| packs.rows_of_method(method));
-                for row in packs.rows(path).chain(anywhere.filter(|row| row.call.is == Meaning::Pass)) {
+                let may_be = |row: &crate::rules::Row<'_>| self.may_be(row.call, args);
+                for row in packs.rows(path).filter(may_be).chain(anywhere.filter(|row| row.call.is == Meaning::Pass)) {
                     match (row.call.returns.as_deref(), row.call.is) {
                         (Some("self"), _) => return receiver(),
                         (Some("element"), _) => {
@@ -179,6 +180,26 @@ impl Tree {
                 _ => Ty::Unknown,
             },
         }
+    }
+
+    /// Whether nothing among a call's own arguments speaks against a row's conditions.
+    fn may_be(&self, row: &crate::rules::CallRow, args: &[(Option<Atom>, Value)]) -> bool {
+        row.when.iter().all(|(selector, want)| {
+            let [Pick::Arg(index, keys)] = &selector.options[..] else { return true };
+            if !keys.is_empty() {
+                return true;
+            }
+            let given = args.iter().filter(|(name, _)| name.is_none()).nth(*index).map(|(_, value)| self.settled(value));
+            let said = match &given {
+                Some(Value::Text(said)) => said.clone(),
+                _ => return true,
+            };
+            match want {
+                Want::Present(_) => true,
+                Want::Text(text) => said.eq_ignore_ascii_case(text),
+                Want::OneOf(texts) => texts.iter().any(|text| said.eq_ignore_ascii_case(text)),
+            }
+        })
     }
 
     pub(super) fn entity_of(&self, receiver: &Ty) -> Arc<[Ty]> {

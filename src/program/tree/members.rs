@@ -166,6 +166,14 @@ impl Tree {
         self.class(class).is_some_and(|class| class.parent.0 != 0)
     }
 
+    /// The one class of the tree that does what this one only names.
+    pub(in crate::program) fn done_by(&self, class: ClassRef) -> Option<ClassRef> {
+        match self.implementors.get(&class).map(Vec::as_slice) {
+            Some([only]) if !self.is_made(*only) => Some(self.home(*only)),
+            _ => None,
+        }
+    }
+
     /// Whether classes of the tree do what this one only names.
     pub(in crate::program) fn is_done(&self, class: ClassRef) -> bool {
         self.implementors.get(&class).is_some_and(|classes| classes.iter().any(|class| !self.is_made(*class)))

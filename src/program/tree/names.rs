@@ -35,7 +35,10 @@ impl Tree {
         if let Some(known) = self.found.get(file, module) {
             return known;
         }
-        let found = self.modules.find(file, module);
+        // What a pack says of a library counts, though a crate of that name stands in the tree.
+        let rust = self.files.get(file as usize).is_some_and(|facts| facts.unit.language == Language::Rust);
+        let of_a_pack = rust && self.packs(file).knows(module) && self.modules.names_a_crate(file, module);
+        let found = if of_a_pack { None } else { self.modules.find(file, module) };
         self.found.keep(file, module, found.clone());
         found
     }
