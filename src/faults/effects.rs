@@ -7,7 +7,7 @@ use super::own_row::{own_buffer, own_row, own_share};
 use super::reason::{Reason, Why};
 use super::view::View;
 use crate::facts::{Act, FnRef, Guard, Value};
-use crate::program::{ColumnKind, FlatEvent, Key, Meant, Op, Statement, What};
+use crate::program::{ColumnKind, FlatEvent, Key, Meant, Op, Statement, Ty, What};
 use crate::rules::{CommandKind, Meaning, Scope, ScriptKind};
 use crate::syntax::{CallForm, ExitKind};
 
@@ -41,7 +41,7 @@ pub fn effect(view: &View<'_>, event: &FlatEvent) -> Option<Sureness> {
             }
             _ => None,
         },
-        What::Presumed(presumed) if !presumed.reads => Some(Sureness::Presumed),
+        What::Presumed(presumed) if !presumed.reads => (!of_a_callback(view, event)).then_some(Sureness::Presumed),
         What::Nothing => {
             let (callee, _) = event.call()?;
             let Value::Param(of, _) = callee else { return None };
@@ -50,6 +50,30 @@ pub fn effect(view: &View<'_>, event: &FlatEvent) -> Option<Sureness> {
         }
         _ => None,
     }
+}
+
+/// Whether an event calls what a function of the program is handed by a library that it is given to (`eventStream((send) => ..)`):
+/// it works on what that library keeps for this one call of it.
+fn of_a_callback(view: &View<'_>, event: &FlatEvent) -> bool {
+    let tree = view.world.tree;
+    let function = match event.call() {
+        Some((Value::Param(function, _), _)) => *function,
+        Some((Value::Captured(function, name), _)) => {
+            let given = tree.facts(*function).and_then(|facts| facts.locals.get(name));
+            let Some(Value::Param(owner, _)) = given else { return false };
+            *owner
+        }
+        _ => return false,
+    };
+    let parent = tree.function(function).and_then(|inner| inner.parent);
+    let Some(facts) = parent.and_then(|parent| tree.facts(FnRef { file: function.file, func: parent.0 })) else { return false };
+    facts.events.iter().any(|event| match &event.act {
+        Act::Call { callee, args, .. } => {
+            args.iter().any(|(_, value)| *value == Value::Function(function))
+                && matches!(tree.ty(callee, function.file), Ty::Lib { .. })
+        }
+        _ => false,
+    })
 }
 
 /// Whether a function is given to a constructor, as what settles a promise is: what it is handed only answers that object.
