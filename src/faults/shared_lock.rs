@@ -61,7 +61,8 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
             commands.iter().filter(|other| other.index > taken.index && same_key(view, &other.kv.key, &taken.kv.key)).collect();
         let deletes = rest.iter().filter(|other| other.kv.op == CommandKind::Delete).max_by_key(|other| other.index);
         let owner_checked = rest.iter().any(|other| other.kv.script == Some(ScriptKind::ReleaseIfOwner));
-        if !is_lock(view, taken.event, taken.kv, deletes.is_some() || owner_checked) {
+        let freed = rest.iter().any(|other| other.kv.op == CommandKind::Delete && as_a_rule(view, taken, &rest, other));
+        if !is_lock(view, taken.event, taken.kv, freed || owner_checked) {
             let claim = subject(view, taken, None);
             if !claim.work.is_empty() {
                 found.sound(claim, vec![Reason::of(view, Why::Claim, taken.event)]);
@@ -94,6 +95,14 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         found.faults[faults..].iter_mut().for_each(|fault| fault.subject = Some(subject.clone()));
     }
     check_then_set(view, &commands, found);
+}
+
+/// Whether whoever took a key frees it, however the work ended: a key that stays when all went well, and goes when something was
+/// found wrong, keeps work apart for a while (a throttle, a mark) and is no lock.
+fn as_a_rule(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], delete: &Taken<'_>) -> bool {
+    let of_key = |index: &u32| *index == taken.index || rest.iter().any(|other| other.index == *index);
+    let free = |guard: &Guard| taken.event.guards.contains(guard) || view.cond_depends(guard.cond).iter().any(of_key);
+    delete.event.in_finally || !delete.event.in_catch && delete.event.guards.iter().all(free)
 }
 
 /// A lock under its key, with the work that its answer decides, or that stands before its `last` use.
