@@ -278,6 +278,16 @@ impl Value {
         }
     }
 
+    /// What lets those past who do not come to a second test, and those who pass it.
+    pub fn let_past(entered: Vec<Value>, passed: Vec<Value>) -> Value {
+        Value::Mix([Value::All(entered.into()), Value::All(passed.into())].into()).bounded()
+    }
+
+    /// Whether it is such a condition: some come past it without having been asked.
+    pub fn lets_past(&self) -> bool {
+        matches!(self, Value::Mix(parts) if matches!(&parts[..], [Value::All(_), Value::All(_)]))
+    }
+
     /// One of several values; equal ones count once.
     pub fn one_of(values: impl IntoIterator<Item = Value>) -> Value {
         let mut kept: Vec<Value> = vec![];

@@ -5,6 +5,7 @@ use super::added::asks_for_its_own;
 use super::candidate::Candidate;
 use super::changed::{changed_inside, laid_over};
 use super::claim::claim;
+use super::counted::counted_before;
 use super::damage::{of_count, of_limit};
 use super::debounce::ends_soon;
 use super::effects::{decided, row_locked, under_a_shared_lock};
@@ -99,7 +100,9 @@ pub(super) fn judge(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -
     }
     // A unique key that refuses the second row leaves one question: who answers for the refusal.
     if write.keyed {
-        return check_then_insert(view, read, write).map(|found| (4, found));
+        let beyond_it = counted_before(view, write.index, write.event) == Some(read.index);
+        let counted = || check_then_act(view, read, write).filter(|_| beyond_it).map(|found| (2, found));
+        return counted().or_else(|| check_then_insert(view, read, write).map(|found| (4, found)));
     }
     // Names alone carry only what the columns themselves say.
     if read.presumed() || write.presumed {

@@ -205,6 +205,12 @@ fn relative(statement: &crate::program::Statement) -> bool {
 
 /// The unique key of the schema that an insert's own columns hit.
 pub fn unique_key(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
+    let (table, key) = key_hit(view, event)?;
+    Some(Reason::of(view, Why::UniqueKey, event).by(format!("{table}({})", key.columns.join(", "))))
+}
+
+/// The same, as the schema has it, with its table.
+pub(super) fn key_hit<'v>(view: &View<'v>, event: &'v FlatEvent) -> Option<(&'v str, &'v Key)> {
     let statement = event.statement()?;
     let table = statement.table.as_ref()?;
     let given: Vec<&str> = (statement.sets.iter())
@@ -212,8 +218,7 @@ pub fn unique_key(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
         .map(|column| column.name.as_str())
         .collect();
     let hit = |key: &&Key| key.columns.iter().all(|column| given.contains(&column.as_str())) && key.speaks_of(&statement.sets);
-    let key = view.world.schema.keys(table).into_iter().find(hit)?;
-    Some(Reason::of(view, Why::UniqueKey, event).by(format!("{table}({})", key.columns.join(", "))))
+    view.world.schema.keys(table).into_iter().find(hit).map(|key| (table.as_str(), key))
 }
 
 /// Whether a value is new each time (a random id), so that a unique key on it decides nothing.
@@ -272,7 +277,7 @@ fn says_more(view: &View<'_>, claim: &FlatEvent, write: &Statement) -> bool {
 }
 
 fn by_a_claim_that(view: &View<'_>, index: u32, event: &FlatEvent, counts: &dyn Fn(&FlatEvent) -> bool) -> Option<Reason> {
-    let deciding = view.decided_by(event);
+    let deciding = view.always_decided_by(event);
     let claimed = |at: &&u32| **at < index && claims(view, view.event(**at)) && counts(view.event(**at));
     if let Some(claim) = deciding.iter().filter(claimed).min() {
         return Some(Reason::of(view, Why::Claim, view.event(*claim)));

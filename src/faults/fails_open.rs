@@ -3,7 +3,7 @@
 use super::effects::effect;
 use super::shared_lock::{Taken, passed};
 use super::view::View;
-use crate::facts::{Act, FnRef, Guard, Value};
+use crate::facts::{Act, Event, FnRef, Guard, Value};
 use crate::program::{FlatEvent, Spot};
 use crate::rules::Meaning;
 use crate::syntax::{ExitKind, Shape};
@@ -15,18 +15,8 @@ pub(super) fn fails_open<'v>(view: &View<'v>, taken: &Taken<'_>) -> Option<&'v F
         return None;
     }
     let origin = taken.event.origin.0;
-    // In the function that catches: a handler that answers with something that counts as taken.
     let facts = view.world.tree.facts(origin)?;
-    let answers_taken = !taken.event.hops.is_empty()
-        && facts.events.iter().any(|event| {
-            let answer = match &event.act {
-                Act::Exit { kind: ExitKind::Return, value } => {
-                    !matches!(value, Value::Null | Value::Bool(false) | Value::Unknown | Value::Number(_))
-                }
-                _ => false,
-            };
-            event.in_catch && answer
-        });
+    let answers_taken = caught_as_taken(view, taken).is_some();
     let leaves = facts.events.iter().any(|event| {
         event.in_catch
             && matches!(
@@ -47,6 +37,19 @@ pub(super) fn fails_open<'v>(view: &View<'v>, taken: &Taken<'_>) -> Option<&'v F
     }
     // The handler falls through, and what comes after does not depend on the answer.
     after.filter(|event| !view.decided_by(event).contains(&taken_index) || handler_sets(view, origin))
+}
+
+/// Where a handler, in the function that catches an error of the store, answers with something that counts as taken.
+pub(super) fn caught_as_taken(view: &View<'_>, taken: &Taken<'_>) -> Option<Spot> {
+    let origin = taken.event.origin.0;
+    let facts = view.world.tree.facts(origin).filter(|_| !taken.event.hops.is_empty())?;
+    let answers = |event: &&Event| match &event.act {
+        Act::Exit { kind: ExitKind::Return, value } => {
+            event.in_catch && !matches!(value, Value::Null | Value::Bool(false) | Value::Unknown | Value::Number(_))
+        }
+        _ => false,
+    };
+    facts.events.iter().find(answers).map(|event| Spot { file: origin.file, span: event.span })
 }
 
 /// Where an error of the store, as a value, is answered with what is answered where the lock was taken: by an arm of a helper, or by

@@ -8,6 +8,7 @@ mod claim;
 mod comments;
 mod configured;
 mod copies;
+mod counted;
 mod counts;
 mod credential;
 mod damage;

@@ -1,6 +1,7 @@
 //! `process-lock`, `process-single-flight` and `lock-per-call`: a lock of one process is held around shared work.
 
 use super::candidate::Candidate;
+use super::counted::counted_before;
 use super::credential::refreshes_credential;
 use super::effects::{Sureness, effect, harmless, reads};
 use super::reason::{Reason, Why};
@@ -33,6 +34,8 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         let work: Vec<(u32, &FlatEvent, Sureness)> = held
             .into_iter()
             .filter(|(index, event, _)| match harmless(view, *index, event) {
+                // A key on the row says nothing of how many there are.
+                Some(reason) if reason.why == Why::UniqueKey && counted_before(view, *index, event).is_some() => true,
                 Some(reason) => {
                     reasons.push(reason);
                     false

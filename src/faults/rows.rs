@@ -102,7 +102,7 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
                         changed.iter().any(|change| change.place.same(&test.place)) && !is_memo(view, &all, test, index, event)
                     });
         let locked_badly =
-            view.decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
+            view.always_decided_by(event).iter().any(|at| view.event(*at).kv().is_some_and(|kv| stands_for_a_lock(view, kv)));
         // A write that lets the database compute may still spend what was compared before it.
         let sound = match write.statement.op {
             Op::Upsert => None,

@@ -4,7 +4,7 @@
 use super::candidate::Candidate;
 use super::debounce::{cost, ends_soon};
 use super::effects::{effect, idempotent};
-use super::fails_open::{answered_as_taken, fails_open};
+use super::fails_open::{answered_as_taken, caught_as_taken, fails_open};
 use super::negative::says_it_failed;
 use super::process_counter::is_time;
 use super::reason::{Reason, Why};
@@ -12,7 +12,7 @@ use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Guard, Value};
-use crate::program::{FlatEvent, Kv};
+use crate::program::{FlatEvent, Kv, Spot};
 use crate::rules::{CommandKind, Meaning, Scope, ScriptKind, words};
 use crate::syntax::{BinaryOp, ExitKind};
 
@@ -293,7 +293,7 @@ fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut
 
 /// Whether an error leaves the function that took the lock, not only the one it happens in.
 fn leaves(view: &View<'_>, taken: &Taken<'_>, event: &FlatEvent) -> bool {
-    let passed_on = |at: &crate::program::Spot| {
+    let passed_on = |at: &Spot| {
         let functions = view.world.tree.files.get(at.file as usize).map(|facts| &facts.functions[..]).unwrap_or_default();
         let mut calls = functions.iter().flat_map(|facts| &facts.events).filter(|call| call.span == at.span);
         calls.any(|call| call.propagated)
@@ -327,6 +327,9 @@ fn ignored(view: &View<'_>, taken: &Taken<'_>, found: &mut Judged) {
     if let Some(at) = by_value {
         candidate.add(Role::Check, at, "an error of the store counts as taken".to_owned());
     } else if let Some(open) = open {
+        if let Some(at) = caught_as_taken(view, taken) {
+            candidate.add(Role::Check, at, "an error of the store counts as taken".to_owned());
+        }
         candidate.hop(Role::Check, open, "goes on without the lock");
     }
     candidate.hop(Role::Effect, work, view.describe(work));

@@ -3,15 +3,15 @@
 use super::effects::{effect, reads};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
-use super::unleased_job::{Work, candidate, gated};
+use super::unleased_job::{Work, candidate, each_gathered, gated, handlers};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, FnRef, Value};
-use crate::program::{FlatEvent, Spot, Ty, functions_in};
+use crate::program::{FlatEvent, Flattener, Spot, Ty, functions_in};
 use crate::rules::Meaning;
 
 /// A function that sets a timer which leads back to it, and whose work nothing claims.
-pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
+pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Judged) {
     let again = view.events().map(|(_, event)| event).find(|event| {
         event.meant(Meaning::Spawn).is_some_and(|meant| {
             meant.flag("later")
@@ -25,7 +25,10 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     if gated(view, again, &view.world.tree.book.reach.role_words) {
         return found.sound(subject, vec![Reason::new(Why::RoleSetting)]);
     }
-    let Some((event, sureness)) = work.open else { return found.sound(subject, work.reasons) };
+    let Some((event, sureness)) = work.open else {
+        each_gathered(view, again, handlers(view), flattener, found);
+        return found.sound(subject, work.reasons);
+    };
     let mut job = candidate(view, again.at, event, &view.describe(event), sureness);
     for start in starts(view) {
         job.add(Role::Entry, start, "first started here".to_owned());

@@ -9,7 +9,7 @@ use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
 use crate::files::Atom;
-use crate::program::{ColumnKind, Flat, FlatEvent, Flattener, Meant, Op, Spot, Ty, What, decorator, functions_in};
+use crate::program::{ColumnKind, Flat, FlatEvent, Flattener, Gathered, Meant, Op, Spot, Ty, What, decorator, functions_in};
 use crate::rules::{CommandKind, Meaning, TypeKind, words};
 
 pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Judged) {
@@ -21,6 +21,10 @@ pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Jud
             .part("body")
             .map(|body| functions_in(view.world.tree, &view.flat.plain(body), event.origin.0.file))
             .unwrap_or_default();
+        let handed_over = meant.part("body").map(|body| view.world.tree.gathered(&view.flat.plain(body))).unwrap_or_default();
+        if claimed.is_none() {
+            each_gathered(view, event, handed_over, flattener, found);
+        }
         if bodies.is_empty() {
             found.sound(
                 Subject::of(Kind::Job, event).called(view, event),
@@ -33,12 +37,12 @@ pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Jud
             let subject = if name.is_empty() { subject } else { subject.named(name) };
             match &claimed {
                 Some(reason) => found.sound(subject, vec![reason.clone()]),
-                None => scheduled(view, event, &flattener.flat(body), subject, found),
+                None => scheduled(view, event, &flattener.flat(body), subject, flattener, found),
             }
         }
     }
     loops(view, found);
-    super::ticker::detect(view, found);
+    super::ticker::detect(view, flattener, found);
 }
 
 /// Why no more than one copy does a job, where its registration says so.
@@ -66,9 +70,52 @@ fn decorated(view: &View<'_>, found: &mut Judged) {
 }
 
 /// A body given to a scheduler.
-fn scheduled(view: &View<'_>, event: &FlatEvent, body: &Flat, subject: Subject, found: &mut Judged) {
+fn scheduled(view: &View<'_>, event: &FlatEvent, body: &Flat, subject: Subject, flattener: &Flattener<'_>, found: &mut Judged) {
     let inner = View::new(view.world, body);
-    judge(&inner, event.at, Work { scheduler: event.library().cloned(), ..Work::of(&inner) }, subject, found);
+    let work = Work { scheduler: event.library().cloned(), ..Work::of(&inner) };
+    if work.open.is_none() {
+        each_gathered(view, event, handlers(&inner), flattener, found);
+    }
+    judge(&inner, event.at, work, subject, found);
+}
+
+/// The functions that a body calls of which it is only seen that they were gathered before: one of several handlers, the work of an
+/// entry.
+pub(super) fn handlers(view: &View<'_>) -> Vec<Gathered> {
+    let unknown = |event: &&FlatEvent| !event.inlined && matches!(event.what, What::Nothing | What::Presumed(_));
+    let calls = view.flat.events.iter().filter(unknown).filter_map(FlatEvent::call);
+    calls.flat_map(|(callee, _)| view.world.tree.gathered(&view.flat.plain(callee))).collect()
+}
+
+/// The work of functions that a timer calls one after another: each of them is a job, named where it was handed over.
+pub(super) fn each_gathered(
+    view: &View<'_>,
+    timer: &FlatEvent,
+    handlers: Vec<Gathered>,
+    flattener: &Flattener<'_>,
+    found: &mut Judged,
+) {
+    for handler in handlers {
+        let body = flattener.flat(handler.function);
+        let inner = View::new(view.world, &body);
+        let work = Work { scheduler: timer.library().cloned(), ..Work::of(&inner) };
+        let name = view.world.tree.function(handler.function).map_or("", |function| function.name.as_str());
+        let at = handler.by.and_then(|(function, event)| {
+            let event = view.world.tree.facts(function)?.events.get(event as usize)?;
+            Some(Spot { file: function.file, span: event.span })
+        });
+        let subject = Subject::at(Kind::Job, at.unwrap_or(timer.at), 0);
+        let subject = if name.is_empty() { subject } else { subject.named(name) };
+        let faults = found.faults.len();
+        judge(&inner, timer.at, work, subject, found);
+        for fault in &mut found.faults[faults..] {
+            if let Some(at) = at {
+                (fault.primary, fault.cause) = (at, at);
+                fault.confidence = fault.confidence.min(Confidence::Medium);
+                fault.add(Role::Call, at, "handed over here".to_owned());
+            }
+        }
+    }
 }
 
 /// A task started beside the program that works, waits and works again.

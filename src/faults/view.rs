@@ -135,6 +135,17 @@ impl<'t> View<'t> {
         event.guards.iter().flat_map(|guard| self.cond_depends(guard.cond).iter().copied().collect::<Vec<_>>()).collect()
     }
 
+    /// The same, but for guards that some come past without having been asked.
+    pub fn always_decided_by(&self, event: &FlatEvent) -> HashSet<u32> {
+        let asks_all = |guard: &&Guard| !self.flat.conds.get(guard.cond as usize).is_some_and(|cond| cond.value.lets_past());
+        event
+            .guards
+            .iter()
+            .filter(asks_all)
+            .flat_map(|guard| self.cond_depends(guard.cond).iter().copied().collect::<Vec<_>>())
+            .collect()
+    }
+
     /// The function itself.
     pub fn root(&self) -> FnRef {
         self.flat.root

@@ -53,5 +53,5 @@ pub use sql::statements;
 pub use statement::{Column, ColumnKind, Op, Statement, column_key, is_version, table_key};
 pub use store::Kv;
 pub use time::{Amount, amount, of_schedule};
-pub use tree::{Carried, Tree};
+pub use tree::{Carried, Gathered, Tree};
 pub use ty::{ClassRef, Ty};

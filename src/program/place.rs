@@ -123,9 +123,9 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
             let ty = unwrapped(tree, tree.ty(&plain(look.events, base), file), file);
             match ty {
                 // What is only said to look so is kept where the object is.
-                Ty::Instance(class) if is_shape(tree, class) => {}
+                Ty::Instance(class) if is_shape(tree, class) && tree.done_by(class).is_none() => {}
                 Ty::Instance(class) | Ty::Class(class) => {
-                    let owner = declaring(tree, class, name);
+                    let owner = declaring(tree, class, name, 0);
                     return Some(Place::of(Holder::Field(owner, name.clone())));
                 }
                 Ty::Module(file) => return find(look, &Value::Module(file, name.clone()), depth + 1),
@@ -251,7 +251,7 @@ fn contains(tree: &Tree, place: &Place) -> bool {
 }
 
 /// The class up the line that declares a field.
-fn declaring(tree: &Tree, class: ClassRef, name: &str) -> ClassRef {
+fn declaring(tree: &Tree, class: ClassRef, name: &str, depth: u32) -> ClassRef {
     let mut at = class;
     for _ in 0..8 {
         let Some(found) = tree.class(at) else { break };
@@ -268,9 +268,11 @@ fn declaring(tree: &Tree, class: ClassRef, name: &str) -> ClassRef {
             None => break,
         }
     }
-    // What an interface names is kept by the one class that does it.
-    let declares = |done: &ClassRef| tree.class(*done).is_some_and(|done| done.fields.iter().any(|field| field.name == name));
-    tree.done_by(class).filter(declares).unwrap_or(class)
+    // What only names its methods keeps nothing: its fields are those of the class that does the work.
+    match tree.done_by(class) {
+        Some(doer) if doer != class && depth < 2 => declaring(tree, doer, name, depth + 1),
+        _ => class,
+    }
 }
 
 /// How long a piece of state lives.

@@ -26,13 +26,11 @@ pub struct Unit {
 /// Index of a function in [`Unit::functions`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FnId(pub u32);
-
 /// Index of a class in [`Unit::classes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClassId(pub u32);
 
-/// `local` names `member` of `module` (the module itself when `member` is `None`).
-/// JavaScript: a default import has the member `default`; a namespace import or `require` has none.
+/// `local` names `member` of `module` (all of it without one). JavaScript: a default import has the member `default`; a namespace import or `require` none.
 /// Python: `from a import b` has the member `b`; relative modules keep their leading dots.
 /// Rust: `use a::b::c` is module `a.b`, member `c`; `crate`, `self` and `super` stay. A glob import has the local name `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +85,8 @@ pub struct Function {
     pub decorators: Vec<Expr>,
     /// Declared return type.
     pub returns: Option<TypeRef>,
+    /// Declared type of its receiver, where one is written (`this: Service`).
+    pub receiver: Option<TypeRef>,
     /// Flags.
     pub flags: FnFlags,
     /// All of it.

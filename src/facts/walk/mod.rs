@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::facts::event::{Act, Event, FileFacts, FnFacts, Guard, LoopFact, Mark, ModuleName, TryFact};
+use crate::facts::event::{Act, Cond, Event, FileFacts, FnFacts, Guard, LoopFact, Mark, ModuleName, TryFact};
 use crate::facts::scope::{Env, Scopes};
 use crate::facts::value::{FnRef, Value};
 use crate::files::{Atom, Span};
@@ -99,6 +99,8 @@ struct Walker<'a> {
     out: FnFacts,
     env: Env,
     guards: Vec<Guard>,
+    /// What the ways out of the block before left to hold at its end.
+    established: Vec<Guard>,
     within: Vec<u32>,
     /// The guards and regions of the event before: most events have the same.
     last_guards: Arc<[Guard]>,
@@ -125,6 +127,7 @@ impl<'a> Walker<'a> {
             out: FnFacts::default(),
             env: Env::default(),
             guards: vec![],
+            established: vec![],
             within: vec![],
             last_guards: Arc::default(),
             last_within: Arc::default(),
@@ -171,7 +174,7 @@ impl<'a> Walker<'a> {
         }
         let end = self.out.events.len() as u32;
         self.out.events[first_bound..].iter_mut().filter(|event| event.lives_to == 0).for_each(|event| event.lives_to = end);
-        self.guards.truncate(kept);
+        self.established = self.guards.split_off(kept);
         left
     }
 
@@ -214,24 +217,44 @@ impl<'a> Walker<'a> {
         let kept = self.guards.len();
         self.guards.extend(&tested.holds);
         let then_left = self.block(then);
+        let behind_then = std::mem::take(&mut self.established);
         let then_env = std::mem::replace(&mut self.env, before);
         self.guards.truncate(kept);
         self.guards.extend(&tested.fails);
         let otherwise_left = self.block(otherwise);
+        let behind_otherwise = std::mem::take(&mut self.established);
         self.guards.truncate(kept);
         match (then_left, otherwise_left) {
             (true, true) => return true,
-            (true, false) => self.guards.extend(&tested.fails),
+            (true, false) => {
+                self.guards.extend(&tested.fails);
+                self.guards.extend(behind_otherwise);
+            }
             (false, true) => {
                 self.env = then_env;
                 self.guards.extend(&tested.holds);
+                self.guards.extend(behind_then);
             }
             (false, false) => {
                 let then_env = self.told_flags(&tested.holds, then_env);
                 self.join(then_env);
+                self.let_past(&tested.holds, &behind_then, test.span);
+                self.let_past(&tested.fails, &behind_otherwise, test.span);
             }
         }
         false
+    }
+
+    /// What comes behind a branch from which some are turned away (`if (limited) { if (full) return }`), as behind `if (limited &&
+    /// full) return`: one condition that depends on all of them.
+    fn let_past(&mut self, entered: &[Guard], passed: &[Guard], span: Span) {
+        if passed.is_empty() {
+            return;
+        }
+        let value = Value::let_past(self.said_by(entered), self.said_by(passed));
+        let cond = self.out.conds.len() as u32;
+        self.out.conds.push(Cond { value, span });
+        self.guards.push(Guard { cond, holds: true });
     }
 
     /// What names stand for behind one way, where a flag that only one of two ways sets says which it was.

@@ -51,7 +51,13 @@ impl Writer<'_, '_> {
             receiver = given.remove(0).1;
         }
         let made = if named { self.closure(&plain(&self.events, callee)) } else { None };
-        let made_by = made.filter(|made| made.function == target).map_or(vec![], |made| made.made_by);
+        let made = made.filter(|(made, _)| made.function == target);
+        // What it does stands in what it was made of, there.
+        let around = match &made {
+            Some((_, at)) => Around { hops: joined(&around.hops, &[*at]), ..around },
+            None => around,
+        };
+        let made_by = made.map_or(vec![], |(made, _)| made.made_by);
         let flat = self.flattener.handed(target, self.course);
         self.copy(&flat, &Subst { made_by: &made_by, ..Subst::new(self, target, receiver, &given) }, &around, result_of);
         true

@@ -7,7 +7,7 @@ use super::Writer;
 use super::inline::Subst;
 use crate::facts::{Act, Arg, FnRef, Value, renewed_args};
 use crate::files::Atom;
-use crate::program::{Tree, Ty};
+use crate::program::{Spot, Tree, Ty};
 use crate::syntax::{CallForm, ExitKind, Gathers, Target};
 
 /// Arguments with their keywords.
@@ -67,10 +67,14 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The closure behind a name, where a call made it.
-    pub(super) fn closure(&self, callee: &Value) -> Option<Closure> {
+    /// The closure behind a name, where a call made it, and that call.
+    pub(super) fn closure(&self, callee: &Value) -> Option<(Closure, Spot)> {
         match self.tree.settled(callee) {
-            made @ Value::Result(..) => self.made(&made, 0),
+            Value::Result(function, event) => {
+                let span = self.tree.facts(function)?.events.get(event as usize)?.span;
+                let made = self.made(&Value::Result(function, event), 0)?;
+                Some((made, Spot { file: function.file, span }))
+            }
             _ => None,
         }
     }

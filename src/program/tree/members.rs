@@ -126,11 +126,8 @@ impl Tree {
         {
             let method = FnRef { file: at.file, func: method.0 };
             let abstract_ = self.facts(method).is_some_and(|facts| facts.is_empty || facts.is_open);
-            if abstract_
-                && let Some([only]) = self.implementors.get(&at).map(Vec::as_slice)
-                && !self.is_made(*only)
-            {
-                return self.class_member(*only, &Ty::Instance(*only), name, depth + 1);
+            if abstract_ && let Some(only) = self.done_by(at) {
+                return self.class_member(only, &Ty::Instance(only), name, depth + 1);
             }
             return match self.function(method).is_some_and(|function| function.flags.is_getter) {
                 true => self.returned(method, depth + 1),
@@ -214,6 +211,8 @@ impl Tree {
                         None => Ty::Unknown,
                     }
                 }
+                // A name for the type of a value (`type Store = typeof store`, `ReturnType<typeof makeStore>`).
+                made @ (Ty::Literal(_) | Ty::Module(_)) => self.member_at(&made, name, at.file, depth + 1),
                 _ => Ty::Unknown,
             };
             if !found.is_unknown() {

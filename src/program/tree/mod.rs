@@ -3,6 +3,7 @@
 mod calls;
 mod carried;
 mod defined;
+mod gathered;
 mod homes;
 mod members;
 mod names;
@@ -21,6 +22,7 @@ use crate::files::{Atom, Language};
 use crate::rules::{Packs, Rulebook};
 use crate::syntax::{Class, Function, Target};
 pub use carried::Carried;
+pub use gathered::Gathered;
 pub(in crate::program) use settled::owner_file;
 
 /// How far resolution follows one value before it gives up.
@@ -50,6 +52,7 @@ pub struct Tree {
     members: Names<(ClassRef, bool), Ty>,
     defined: OnceLock<HashMap<String, (String, Atom)>>,
     hung: OnceLock<carried::Hung>,
+    calls: OnceLock<gathered::Calls>,
 }
 
 impl Tree {
@@ -80,6 +83,7 @@ impl Tree {
             members: Names::new(),
             defined: OnceLock::new(),
             hung: OnceLock::new(),
+            calls: OnceLock::new(),
         };
         tree.homes = tree.find_homes();
         // What was found on the way did not know of them.
@@ -225,7 +229,10 @@ impl Tree {
             Value::This(function) => match self.class_of(*function) {
                 Some(class) if self.function(*function).is_some_and(|method| method.flags.is_static) => Ty::Class(class),
                 Some(class) => Ty::Instance(class),
-                None => Ty::Unknown,
+                None => match self.function(*function).and_then(|known| known.receiver.as_ref()) {
+                    Some(said) => self.declared_at(said, *function, depth + 1),
+                    None => Ty::Unknown,
+                },
             },
             Value::Captured(function, name) => match self.facts(*function).and_then(|facts| facts.locals.get(name)) {
                 Some(Value::Captured(again, same)) if again == function && same == name => Ty::Unknown,

@@ -248,6 +248,12 @@ impl Tree {
         if ty.name == "Self" {
             return self.class_of(at).map_or(Ty::Unknown, Ty::Instance);
         }
+        // What a function gives, by the language's own word for it (TypeScript).
+        if ty.name == "ReturnType"
+            && let Some(Ty::Function(made_by)) = ty.args.first().map(|of| self.declared_at(of, at, depth + 1))
+        {
+            return self.returned(made_by, depth + 1);
+        }
         let args = ty.args.iter().map(|arg| self.declared_at(arg, at, depth + 1));
         self.declared_name(&ty.name, at, depth + 1).with(args)
     }

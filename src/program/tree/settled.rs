@@ -29,6 +29,8 @@ impl Tree {
                         _ => match self.ty(inner, owner_file(inner)) {
                             Ty::Module(file) => self.module_value(file, name),
                             Ty::Class(class) => self.constant_field(class, name),
+                            // A module that gives one object out, `module.exports = { .. }`.
+                            Ty::Literal(object) => object.entry(name).cloned(),
                             _ => None,
                         },
                     },

@@ -3,7 +3,7 @@
 use oxc_ast::ast::{
     AccessorProperty, Class as Tree, ClassElement, Expression, FormalParameters, MethodDefinition, MethodDefinitionKind,
     PropertyDefinition, StaticBlock, TSEnumDeclaration, TSEnumMemberName, TSInterfaceDeclaration, TSSignature, TSType,
-    TSTypeAliasDeclaration,
+    TSTypeAliasDeclaration, TSTypeAnnotation,
 };
 use oxc_span::GetSpan;
 
@@ -175,7 +175,9 @@ impl Lower {
             TSType::TSIntersectionType(both) => both.types.iter().collect(),
             single => vec![single],
         };
-        if !parts.iter().any(|part| matches!(part, TSType::TSTypeLiteral(_) | TSType::TSTypeReference(_))) {
+        let has_name =
+            |part: &&TSType| matches!(part, TSType::TSTypeLiteral(_) | TSType::TSTypeReference(_) | TSType::TSTypeQuery(_));
+        if !parts.iter().any(has_name) {
             return;
         }
         let id = self.open_class(&tree.id.name, span(tree.span));
@@ -189,6 +191,17 @@ impl Lower {
                 }
             }
         }
+    }
+
+    /// A declared type; one that is written out where it is used is a class without a name to call it by.
+    pub(super) fn shape_or_name(&mut self, annotation: Option<&TSTypeAnnotation>) -> Option<TypeRef> {
+        let TSType::TSTypeLiteral(literal) = &annotation?.type_annotation else { return self.annotation(annotation) };
+        let at = span(literal.span);
+        let name = format!("{{{}}}", at.start);
+        let id = self.open_class(&name, at);
+        self.close_class(id, |class| class.is_shape = true);
+        self.members(&literal.members, id);
+        Some(TypeRef { name: name.into(), args: Vec::new() })
     }
 
     fn members(&mut self, members: &[TSSignature], id: ClassId) {

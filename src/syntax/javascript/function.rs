@@ -52,6 +52,8 @@ impl Lower {
         let outer_this = self.this_name.take();
         self.inside(id, |lower| {
             let returns = lower.annotation(tree.return_type.as_deref());
+            let said = tree.this_param.as_ref().and_then(|this| this.type_annotation.as_deref());
+            let receiver = lower.shape_or_name(said);
             let mut body = Vec::new();
             let params = lower.params(&tree.params, &mut body);
             if role.is_constructor {
@@ -62,6 +64,7 @@ impl Lower {
             lower.close(id, |function| {
                 function.params = params;
                 function.returns = returns;
+                function.receiver = receiver;
                 function.flags = flags;
                 function.decorators.extend(role.decorators);
                 function.body = body;
@@ -126,7 +129,10 @@ impl Lower {
         let mut lowered = Vec::new();
         for param in &params.items {
             let target = self.pattern(&param.pattern, body);
-            let ty = self.annotation(param.type_annotation.as_deref());
+            let ty = match &target {
+                Target::Name(..) => self.annotation(param.type_annotation.as_deref()),
+                _ => self.shape_or_name(param.type_annotation.as_deref()),
+            };
             let default = param.initializer.as_ref().map(|value| Box::new(self.named(value, only_name(&target))));
             lowered.push(Param { target, ty, default, gathers: None });
         }

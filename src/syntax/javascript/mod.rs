@@ -201,6 +201,7 @@ fn blank(name: &str, parent: Option<FnId>, span: Span) -> Function {
         parent,
         decorators: Vec::new(),
         returns: None,
+        receiver: None,
         flags: FnFlags::default(),
         span,
         name_span: span,

@@ -200,11 +200,8 @@ impl Lower {
     pub(super) fn module_like(&mut self, tree: &Declaration, steps: &mut Vec<Step>) {
         match tree {
             Declaration::TSNamespaceDeclaration(tree) => self.namespace(tree, steps),
-            Declaration::TSExternalModuleDeclaration(tree) => {
-                if let Some(body) = &tree.body {
-                    self.namespace_body(&body.body, steps);
-                }
-            }
+            // What is said of another module's types are no types of this file.
+            Declaration::TSExternalModuleDeclaration(_) => {}
             Declaration::TSGlobalDeclaration(tree) => self.namespace_body(&tree.body.body, steps),
             Declaration::TSImportEqualsDeclaration(tree) => {
                 let (at, local) = (span(tree.span), &tree.id.name);

@@ -14,7 +14,9 @@ impl Lower {
         let (receiver, rest) = tree.arguments.split_first()?;
         let receiver = receiver.as_expression()?;
         let function = &member.object;
-        let own = matches!(receiver, Expression::ThisExpression(_)) || taken_from(function, receiver);
+        let own = matches!(receiver, Expression::ThisExpression(_) | Expression::NullLiteral(_))
+            || matches!(receiver, Expression::Identifier(name) if name.name == "undefined")
+            || taken_from(function, receiver);
         let at = span(tree.span());
         let call = |callee: Expr, args: Vec<Arg>| {
             Some(expr(ExprKind::Call(Box::new(Call { callee, args, form: CallForm::Plain, awaited: false })), at))

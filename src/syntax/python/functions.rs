@@ -87,6 +87,7 @@ impl Lowering<'_> {
             parent: Some(self.current()),
             decorators: Vec::new(),
             returns: None,
+            receiver: None,
             flags: FnFlags::default(),
             span,
             name_span,

@@ -83,6 +83,7 @@ impl<'a> Lowering<'a> {
             parent: None,
             decorators: Vec::new(),
             returns: None,
+            receiver: None,
             flags: FnFlags::default(),
             span: Span::new(0, source.text.len() as u32),
             name_span: Span::default(),

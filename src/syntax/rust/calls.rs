@@ -111,6 +111,7 @@ fn lambda(params: Vec<Param>, is_async: bool, start: Span) -> Function {
         parent: None,
         decorators: Vec::new(),
         returns: None,
+        receiver: None,
         flags: FnFlags { is_async, ..FnFlags::default() },
         span: start,
         name_span: start,

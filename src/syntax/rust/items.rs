@@ -147,6 +147,7 @@ impl Lowering {
             parent: Some(self.within),
             decorators: self.decorators(attrs),
             returns: self.return_type(&sig.output),
+            receiver: None,
             flags: FnFlags {
                 is_async: sig.asyncness.is_some(),
                 is_static: class.is_some() && !has_receiver,

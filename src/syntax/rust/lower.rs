@@ -49,6 +49,7 @@ pub(super) fn empty_unit() -> Unit {
         parent: None,
         decorators: Vec::new(),
         returns: None,
+        receiver: None,
         flags: FnFlags::default(),
         span: Span::default(),
         name_span: Span::default(),
