@@ -3,7 +3,7 @@
 use super::Role;
 use super::candidate::{Candidate, Only};
 use super::data::{candidate, refused_and_caught, table};
-use super::effects::{decided_in_itself, effect, idempotent, unique_key};
+use super::effects::{decided_in_itself, effect, idempotent, reads, unique_key};
 use super::harm::{Mark, of_mark};
 use super::row_named::of_another;
 use super::rows::{RowRead, RowWrite, row_writes, same_table};
@@ -11,7 +11,7 @@ use super::transactions::transactions;
 use super::view::View;
 use crate::facts::{Act, Guard, Value};
 use crate::program::{Column, ColumnKind, FlatEvent, Op, What, column_key, names_a_member};
-use crate::rules::Meaning;
+use crate::rules::{Meaning, Severity};
 use crate::syntax::{BinaryOp, ExitKind, Shape};
 
 /// The fault between a read that finds a row free and the write that marks it.
@@ -28,11 +28,20 @@ pub(super) fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -
         return None;
     }
     let costs = of_mark(view, &Mark { read, write, column, free: &free.value, test: free.test })?;
-    let message = format!(
-        "{} is found with `{}` free and then marked without asking again: two requests at once both find it and both go on",
-        table(write, read),
-        column.name
-    );
+    let filled = filled_in(view, read, write, column, &free);
+    let costs = if filled { costs.min(Severity::Warning) } else { costs };
+    let message = match filled {
+        true => format!(
+            "{} is found without `{}`, which is then made and filled in without asking again: of two requests at once both make one, and the first to finish is overwritten",
+            table(write, read),
+            column.name
+        ),
+        false => format!(
+            "{} is found with `{}` free and then marked without asking again: two requests at once both find it and both go on",
+            table(write, read),
+            column.name
+        ),
+    };
     let mut found = candidate(view, "unconditional-claim", read, write, message, "found free here");
     if let Some(cond) = free.test.and_then(|cond| view.flat.conds.get(cond as usize)) {
         found.add(Role::Check, cond.at, "tested here".to_owned());
@@ -41,6 +50,19 @@ pub(super) fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -
     found.severity = Some(costs);
     found.only = Some(Only::OutsideJobs);
     Some(found)
+}
+
+/// Whether an empty column is filled with what was made for it meanwhile elsewhere: a file that was uploaded, an account that was
+/// opened. Money is none of it.
+fn filled_in(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &Column, free: &Free) -> bool {
+    let made = |at: &u32| {
+        let event = view.event(*at);
+        let pays = matches!(&event.what, What::Meant(meant) if meant.text("kind").as_deref() == Some("pay"));
+        *at > read.index && *at < write.index && !reads(event) && !pays && matches!(event.act, Act::Call { awaited: true, .. })
+    };
+    matches!(free.value, Value::Null | Value::Bool(false))
+        && !view.world.tree.book.tables.says_who(&column.name)
+        && view.flat.made_of(&column.value).iter().any(made)
 }
 
 /// What a column's value was when its row was found free.

@@ -4,12 +4,12 @@ use super::rows::{RowRead, RowWrite, compares, each_part, row_writes};
 use super::view::View;
 use super::wrong_row::kind_of;
 use crate::facts::Value;
-use crate::program::{Column, FlatCond, Op, What};
+use crate::program::{Column, FlatCond, Key, Op, What};
 use crate::rules::{Meaning, Severity, TypeKind};
 use crate::syntax::BinaryOp;
 
-/// Rows are counted and one more is added: a warning where the limit is a constant of the program. A limit that is read, as a room's
-/// number of seats, is one of things there are.
+/// Rows are counted and one more is added: a warning where the limit is a constant of the program, or what a plan allows by its
+/// name. Another that is read, as a room's number of seats, is one of things there are.
 pub(super) fn of_limit(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, compared: &Value) -> Option<Severity> {
     let fixed = |value: &Value| {
         !value.any(&|part| {
@@ -25,7 +25,18 @@ pub(super) fn of_limit(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>
         }
         _ => false,
     });
-    (write.statement.op == Op::Insert && by_a_constant).then_some(Severity::Warning)
+    let had_once = || write.statement.table.as_ref().is_some_and(|table| view.world.tree.book.tables.is_had_once(table));
+    let limited = by_a_constant || allowed(view, compared) && !had_once();
+    (write.statement.op == Op::Insert && limited).then_some(Severity::Warning)
+}
+
+/// Whether a condition compares with what a plan or a setting allows, by the names it speaks of.
+fn allowed(view: &View<'_>, compared: &Value) -> bool {
+    let tree = view.world.tree;
+    let named = |part: &Value| tree.name_of(&view.flat.plain(part)).is_some_and(|name| tree.book.tables.is_limit(&name));
+    let mut found = false;
+    each_part(view, compared, &mut |part| found |= named(part));
+    found
 }
 
 /// A count goes up by a constant, and nothing compares it: a warning. One that is compared or goes down is of things there are, unless
@@ -36,6 +47,14 @@ pub(super) fn of_count(view: &View<'_>, read: &RowRead<'_>, column: &Column) -> 
     let compared = || view.flat.conds.iter().any(|cond| compares(view, &cond.value, read.index));
     let refilled = || view.flat.depends(&column.value).iter().any(|at| is_timed(view, *at));
     (counts && !compared() || refilled()).then_some(Severity::Warning)
+}
+
+/// A column is worked out that is part of a unique key over more, as a place in an order is: of two that come to the same place the
+/// key refuses the second.
+pub(super) fn of_place(view: &View<'_>, write: &RowWrite<'_>, column: &Column) -> Option<Severity> {
+    let keys = view.world.schema.keys(write.statement.table.as_ref()?);
+    let holds = |key: &&Key| key.columns.len() > 1 && key.columns.contains(&column.name);
+    keys.into_iter().any(|key| holds(&key)).then_some(Severity::Warning)
 }
 
 /// A row is added of which everything was looked for, so that two are alike and whoever looks for it takes either: a warning.

@@ -6,7 +6,7 @@ use super::candidate::Candidate;
 use super::changed::{changed_inside, laid_over};
 use super::claim::claim;
 use super::counted::counted_before;
-use super::damage::{of_count, of_limit};
+use super::damage::{of_count, of_limit, of_place};
 use super::debounce::ends_soon;
 use super::effects::{decided, row_locked, under_a_shared_lock};
 use super::once::{check_then_insert, unbacked_calls};
@@ -221,7 +221,7 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
         table(write, read)
     );
     let mut found = candidate(view, "lost-update", read, write, message, "read here");
-    found.severity = of_count(view, read, column);
+    found.severity = of_count(view, read, column).or(of_place(view, write, column));
     if let Some(at) = inside(column) {
         found.hop(Role::State, view.event(at), "changed in memory here");
     }

@@ -246,6 +246,8 @@ pub fn claims(view: &View<'_>, event: &FlatEvent) -> bool {
         What::Meant(meant) if meant.is == Meaning::Acquire => {
             view.regions.iter().any(|region| view.event(region.acquire).at == event.at && region.scope == Scope::Cluster)
         }
+        // Of a call that cannot be followed, its name.
+        What::Presumed(presumed) => !event.inlined && view.world.tree.book.verbs.hands_out(&presumed.name),
         _ => false,
     }
 }

@@ -111,3 +111,51 @@ fn leads_to(tree: &Tree, from: FnRef, to: FnRef) -> bool {
     }
     from == to
 }
+
+/// Whether a count is of what failed of the work that this process was handed, and begins anew when it succeeds: it keeps the process
+/// from trying again for a while (a circuit breaker), and every process finds out for itself.
+pub(super) fn breaks_circuit(view: &View<'_>, change: &StateChange) -> bool {
+    let tree = view.world.tree;
+    let file = view.event(change.event).origin.0.file;
+    let Some(facts) = tree.files.get(file as usize) else { return false };
+    let functions = || (0..).zip(&facts.functions).map(|(func, function)| (FnRef { file, func }, function));
+    let same =
+        |place: &Value| view.place(place).is_some_and(|place| place.same(&change.place)) || same_member(place, &change.place);
+    let (mut up, mut anew) = (vec![], false);
+    for (function, event) in functions().flat_map(|(at, function)| function.events.iter().map(move |event| (at, event))) {
+        match &event.act {
+            Act::Write { place, op: Some(BinaryOp::Add), .. } if same(place) => up.push((function, event.in_catch)),
+            Act::Write { place, value: Value::Number(zero), op: None, .. } if *zero == 0.0 && same(place) => {
+                anew |= !event.in_catch
+            }
+            _ => {}
+        }
+    }
+    let called_behind_errors_only = |target: FnRef| {
+        let calls = functions().flat_map(|(_, function)| &function.events).filter(|event| match &event.act {
+            Act::Call { callee, .. } => tree.ty(callee, file) == Ty::Function(target),
+            _ => false,
+        });
+        let mut calls = calls.peekable();
+        calls.peek().is_some() && calls.all(|event| event.in_catch)
+    };
+    let of_failures = !up.is_empty() && up.iter().all(|(function, caught)| *caught || called_behind_errors_only(*function));
+    let handed = |event: &Event| match &event.act {
+        Act::Call { callee: Value::Param(..), .. } => event.in_try.is_some(),
+        Act::Call { callee: Value::Member(of, name), .. } if matches!(**of, Value::This(_)) => {
+            let class = view.world.tree.class_of(match **of {
+                Value::This(method) => method,
+                _ => return false,
+            });
+            event.in_try.is_some()
+                && class.and_then(|class| tree.field_value(class, name)).is_some_and(|kept| matches!(kept, Value::Param(..)))
+        }
+        _ => false,
+    };
+    of_failures && anew && functions().any(|(_, function)| function.events.iter().any(handed))
+}
+
+/// Whether a value is a member of an entry under the name that the state has there.
+fn same_member(value: &Value, place: &crate::program::Place) -> bool {
+    matches!((value, place.path.last()), (Value::Member(_, name), Some(last)) if name == last)
+}

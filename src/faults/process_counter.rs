@@ -4,7 +4,7 @@
 use super::candidate::Candidate;
 use super::effects::{Sureness, effect, fresh};
 use super::factory::stands_in;
-use super::no_count::{is_scratch, is_text};
+use super::no_count::{breaks_circuit, is_scratch, is_text};
 use super::own_row::own_buffer;
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
@@ -66,7 +66,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         if is_text(view, change) || is_scratch(view.world.tree, change, view.event(change.event).origin.0) {
             continue;
         }
-        if bounds_what_is_open(view, change) || bounds_what_runs(view, change) {
+        if bounds_what_is_open(view, change) || bounds_what_runs(view, change) || breaks_circuit(view, change) {
             found.sound(subject, vec![Reason::new(Why::Bounds)]);
         } else if let Some(at) = limits(view, change, &changes) {
             let candidate = limit(view, change, at);
@@ -105,7 +105,8 @@ fn asked_apart(view: &View<'_>, cond: u32, at: Spot, seen: &mut Vec<Place>, foun
         let guarded = |event: &FlatEvent| event.guards.iter().any(|guard| guard.cond == cond);
         let Some((index, event)) = view.events().find(|(_, event)| guarded(event)) else { continue };
         let change = StateChange { place: place.clone(), event: index, value: Value::Unknown, removes: false, counts: true };
-        if !speaks_of(view, &asked.value, &change, at) || !refuses(view, cond) || bounds_what_is_open(view, &change) {
+        let bounds = || bounds_what_is_open(view, &change) || breaks_circuit(view, &change);
+        if !speaks_of(view, &asked.value, &change, at) || !refuses(view, cond) || bounds() {
             continue;
         }
         seen.push(place.clone());

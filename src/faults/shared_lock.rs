@@ -8,6 +8,7 @@ use super::fails_open::{answered_as_taken, caught_as_taken, fails_open};
 use super::negative::says_it_failed;
 use super::process_counter::is_time;
 use super::reason::{Reason, Why};
+use super::rows::says_exists;
 use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
@@ -347,6 +348,9 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
                 && same_key(view, &other.kv.key, &set.kv.key)
         });
         let Some(read) = read else { continue };
+        if is_record(view, read, set) {
+            continue;
+        }
         let frees = |kv: &Kv| kv.op == CommandKind::Delete || kv.script == Some(ScriptKind::ReleaseIfOwner);
         let freed = commands.iter().any(|other| frees(other.kv) && same_key(view, &other.kv.key, &set.kv.key));
         // A constant marks; anything else is a lock only where it is named or freed like one.
@@ -395,6 +399,15 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
             found.faults[faults..].iter_mut().for_each(|fault| fault.subject = Some(subject(view, set, None)));
         }
     }
+}
+
+/// Whether what is read and set is a record, not a lock: it is written only where it was found, or made of what was read.
+fn is_record(view: &View<'_>, read: &Taken<'_>, set: &Taken<'_>) -> bool {
+    let found = |guard: &Guard| {
+        let cond = view.flat.conds.get(guard.cond as usize);
+        cond.and_then(|cond| says_exists(view, &cond.value, read.index)) == Some(guard.holds)
+    };
+    set.event.guards.iter().any(found) || view.flat.made_of(&set.kv.value).contains(&read.index)
 }
 
 /// Whether what a read found is used as a value, as a cache's is, and not only tested.

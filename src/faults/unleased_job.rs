@@ -1,7 +1,7 @@
 //! `unleased-job`: every copy starts the same job, and nothing that all copies see claims the run.
 
 use super::candidate::{Candidate, Only};
-use super::effects::{Sureness, effect, harmless_again};
+use super::effects::{Sureness, claims, effect, harmless_again};
 use super::reason::{Reason, Why};
 use super::retry::{once_for_each, stands_in};
 use super::subject::{Judged, Kind, Subject};
@@ -197,7 +197,10 @@ impl<'v> Work<'v> {
         for (index, event) in events {
             let Some(sureness) = effect(view, event).filter(|_| !vague(view, event)) else { continue };
             work.all.push(event);
-            if let Some(reason) = harmless_again(view, index, event) {
+            let hands_out = claims(view, event) && matches!(event.what, What::Presumed(_)) && view.flat.used(index);
+            if hands_out {
+                work.reasons.push(Reason::of(view, Why::Claim, event));
+            } else if let Some(reason) = harmless_again(view, index, event) {
                 work.reasons.push(reason);
             } else if refreshes(view, event)
                 || writes_the_same(event)

@@ -29,6 +29,8 @@ pub struct TableWords {
     once: Vec<String>,
     /// Beginnings and endings of columns and states that say that something to be had once is gone.
     taken: Vec<String>,
+    /// Words of what a plan or a setting allows.
+    limits: Vec<String>,
     /// Endings of columns that say who has it.
     takers: Vec<String>,
     /// Endings of tables whose rows are worked out from others, or only help to find something again.
@@ -59,6 +61,11 @@ impl TableWords {
     pub fn notes(&self, name: &str) -> bool {
         let words = words(name);
         words.iter().enumerate().any(|(at, word)| self.notes.contains(word) && (at == 0 || word.len() > 3))
+    }
+
+    /// Whether a name is one of what a plan or a setting allows, not of what there is.
+    pub fn is_limit(&self, name: &str) -> bool {
+        words(name).iter().any(|word| self.limits.contains(word))
     }
 
     /// Whether a column says who has what there is.

@@ -27,6 +27,7 @@ pub struct Verbs {
     removals: Vec<String>,
     clocks: HashSet<String>,
     sizes: HashSet<String>,
+    hands_out: HashSet<String>,
     stamps: HashSet<String>,
     ends: Vec<String>,
     tellers: HashSet<String>,
@@ -161,6 +162,11 @@ impl Verbs {
     /// Whether a member or a function of this name tells how many of something there are.
     pub fn is_size(&self, name: &str) -> bool {
         self.sizes.contains(name)
+    }
+
+    /// Whether a call of this name hands each piece of work to one taker.
+    pub fn hands_out(&self, name: &str) -> bool {
+        words(name).first().is_some_and(|word| self.hands_out.contains(word))
     }
 
     /// Whether a parameter's name says that it is handed the time.
