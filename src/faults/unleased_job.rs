@@ -99,6 +99,11 @@ pub(super) fn each_gathered(
         let body = flattener.flat(handler.function);
         let inner = View::new(view.world, &body);
         let work = Work { scheduler: timer.library().cloned(), ..Work::of(&inner) };
+        // Who runs it is seen through a collection: work of which it is not even seen on what is no evidence beside.
+        let nameless = |event: &FlatEvent| event.statement().is_some_and(|statement| statement.table.is_none());
+        if work.open.is_some_and(|(event, _)| nameless(event)) {
+            continue;
+        }
         let name = view.world.tree.function(handler.function).map_or("", |function| function.name.as_str());
         let at = handler.by.and_then(|(function, event)| {
             let event = view.world.tree.facts(function)?.events.get(event as usize)?;
@@ -109,9 +114,9 @@ pub(super) fn each_gathered(
         let faults = found.faults.len();
         judge(&inner, timer.at, work, subject, found);
         for fault in &mut found.faults[faults..] {
+            fault.confidence = fault.confidence.min(Confidence::Medium);
             if let Some(at) = at {
                 (fault.primary, fault.cause) = (at, at);
-                fault.confidence = fault.confidence.min(Confidence::Medium);
                 fault.add(Role::Call, at, "handed over here".to_owned());
             }
         }
