@@ -66,8 +66,21 @@ pub fn laid_over(view: &View<'_>, column: &Column, read: u32) -> bool {
             Value::Object(_, entries) => entries.len() > 1 && entries.iter().any(|(key, value)| &**key == "..." && old(value)),
             // `[...row.notes, note]`: a list among others is taken apart.
             Value::List(items) => items.len() > 1 && items.iter().any(|item| matches!(item, Value::Mix(_)) && old(item)),
+            // `[note for note in row.notes if note != done]`: what is asked for from outside is taken out.
+            Value::Mix(parts) => match &parts[..] {
+                [from, asked @ .., Value::Global(_)] => old(from) && asked.iter().any(is_asked_from_outside),
+                _ => false,
+            },
             _ => false,
         };
     });
     found
+}
+
+/// Whether a condition speaks of more than the element it is asked of.
+fn is_asked_from_outside(cond: &Value) -> bool {
+    let plain = |leaf: &Value| {
+        matches!(leaf, Value::Global(_) | Value::Text(_) | Value::Number(_) | Value::Bool(_) | Value::Null | Value::Unknown)
+    };
+    cond.any(&|part| part.children().is_empty() && !plain(part))
 }

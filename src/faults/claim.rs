@@ -6,7 +6,7 @@ use super::data::{candidate, refused_and_caught, table};
 use super::effects::{decided_in_itself, effect, idempotent, reads, unique_key};
 use super::harm::{Mark, of_mark};
 use super::row_named::of_another;
-use super::rows::{RowRead, RowWrite, row_writes, same_table};
+use super::rows::{RowRead, RowWrite, named_part, row_writes, same_table};
 use super::transactions::transactions;
 use super::view::View;
 use crate::facts::{Act, Guard, Value};
@@ -139,7 +139,7 @@ fn same_row(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
     let keys = || statement.wheres.iter().filter(|column| column.kind == ColumnKind::Equal);
     let from_it = |value: &Value| *value == Value::Unknown || view.flat.depends(value).contains(&read.index);
     let listed = !read.statement.wheres.is_empty() && read.statement.wheres.iter().all(|asked| asked.kind != ColumnKind::Equal);
-    let led = || write.event.guards.iter().any(|guard| view.cond_depends(guard.cond).contains(&read.index));
+    let led = || write.guards(view).iter().any(|guard| view.cond_depends(guard.cond).contains(&read.index));
     let elsewhere = listed && keys().next().is_some() && !keys().any(|column| from_it(&column.value)) && !led();
     !elsewhere && !statement.wheres.iter().any(|column| other(&column))
 }
@@ -155,13 +155,14 @@ fn already_so(view: &View<'_>, write: &RowWrite<'_>, column: &Column) -> bool {
             _ => false,
         })
     };
-    write.event.guards.iter().filter_map(|guard| view.flat.conds.get(guard.cond as usize)).any(|cond| asks(&cond.value))
+    write.guards(view).iter().filter_map(|guard| view.flat.conds.get(guard.cond as usize)).any(|cond| asks(&cond.value))
 }
 
 /// Whether anything but the mark itself hangs on having found the row free: other work, one taker's name, or a refusal of who
 /// comes second.
 fn leads_on(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &Column, free: &Free) -> bool {
-    let asks: Vec<&Guard> = (write.event.guards.iter())
+    let guards = write.guards(view);
+    let asks: Vec<&Guard> = (guards.iter())
         .filter(|guard| match free.test {
             Some(test) => guard.cond == test,
             None => view.cond_depends(guard.cond).contains(&read.index),
@@ -251,9 +252,9 @@ fn works_twice(view: &View<'_>, writes: &[RowWrite<'_>], index: u32, event: &Fla
 /// Whether what a column held goes into work that is more when it is done twice.
 fn uses_up(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &Column) -> bool {
     let held = |value: &Value| {
-        value.any(&|part| match part {
-            Value::Member(of, member) => column_key(member) == column.name && view.flat.part_of(of).contains(&read.index),
-            _ => false,
+        value.any(&|part| {
+            named_part(part)
+                .is_some_and(|(of, member)| column_key(member) == column.name && view.flat.part_of(of).contains(&read.index))
         })
     };
     let handed = |event: &FlatEvent| event.call().is_some_and(|(_, args)| args.iter().any(|(_, value)| held(value)));
@@ -301,11 +302,13 @@ fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, name: &
         let value = free_when(view, &cond.value, read.index, name, guard.holds)?;
         Some(Free { value, test: Some(guard.cond) })
     };
-    write.event.guards.iter().find_map(free)
+    write.guards(view).iter().find_map(free)
 }
 
 fn free_when(view: &View<'_>, value: &Value, read: u32, name: &str, holds: bool) -> Option<Value> {
-    let is_column = |value: &Value| matches!(value, Value::Member(of, member) if column_key(member) == name && view.flat.part_of(of).contains(&read));
+    let is_column = |value: &Value| {
+        named_part(value).is_some_and(|(of, member)| column_key(member) == name && view.flat.part_of(of).contains(&read))
+    };
     match value {
         Value::Not(inner) => free_when(view, inner, read, name, !holds),
         Value::Is(inner, shape) if is_column(inner) => match (&**shape, holds) {

@@ -289,7 +289,8 @@ fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> 
     }
     // Each of them may be the one that is spent: a row is also compared with the time, or with who asks.
     let by_callees = held_by_callees(view, write.index, write.event);
-    let guards = write.event.guards.iter().chain(&by_callees);
+    let own = write.guards(view);
+    let guards = own.iter().chain(&by_callees);
     let mut compared = guards.filter_map(|guard| view.flat.conds.get(guard.cond as usize));
     let of_one_table = same_table(read, write, view);
     let guard = compared.find(|cond| {

@@ -39,7 +39,7 @@ pub(super) fn of_mark(view: &View<'_>, mark: &Mark<'_>) -> Option<Severity> {
     if !mark.column.value.options().into_iter().all(same) {
         return Some(if fills(view, mark) { Severity::Advice } else { Severity::Error });
     }
-    let asks = mark.asks(|cond| match mark.test {
+    let asks = mark.asks(view, |cond| match mark.test {
         Some(test) => cond == test,
         None => view.cond_depends(cond).contains(&mark.read.index),
     });
@@ -48,10 +48,10 @@ pub(super) fn of_mark(view: &View<'_>, mark: &Mark<'_>) -> Option<Severity> {
     hanging.max(had_once(view, mark).then_some(Severity::Warning)).max(differs_beside(view, mark))
 }
 
-impl<'v> Mark<'v> {
+impl Mark<'_> {
     /// What must hold for the mark, of the conditions that are wanted.
-    fn asks(&self, wanted: impl Fn(u32) -> bool) -> Vec<&'v Guard> {
-        self.write.event.guards.iter().filter(|guard| wanted(guard.cond)).collect()
+    fn asks(&self, view: &View<'_>, wanted: impl Fn(u32) -> bool) -> Vec<Guard> {
+        self.write.guards(view).into_iter().filter(|guard| wanted(guard.cond)).collect()
     }
 }
 
@@ -65,8 +65,9 @@ fn only_tells(view: &View<'_>, mark: &Mark<'_>) -> bool {
 }
 
 /// The work besides the mark that is done only where what was read allows it.
-fn hanging<'v>(view: &View<'v>, mark: &Mark<'_>, asks: &[&Guard]) -> Vec<(u32, &'v FlatEvent)> {
-    let hangs = |event: &FlatEvent| asks.iter().any(|ask| event.guards.contains(ask));
+fn hanging<'v>(view: &View<'v>, mark: &Mark<'_>, asks: &[Guard]) -> Vec<(u32, &'v FlatEvent)> {
+    let hangs =
+        |index: u32, event: &FlatEvent| asks.iter().any(|ask| event.guards.contains(ask) || view.passed(index).contains(ask));
     // What is written is looked up again by whoever comes second, unless it is asked of another service.
     let written = view.flat.depends(&mark.column.value);
     let verbs = &view.world.tree.book.verbs;
@@ -80,7 +81,7 @@ fn hanging<'v>(view: &View<'v>, mark: &Mark<'_>, asks: &[&Guard]) -> Vec<(u32, &
         _ => false,
     };
     view.events()
-        .filter(|(index, event)| *index != mark.write.index && hangs(event))
+        .filter(|(index, event)| *index != mark.write.index && hangs(*index, event))
         .filter(|(_, event)| effect(view, event).is_some() || hands_on(view, event))
         .filter(|(index, event)| !fetches(*index, event))
         .collect()
@@ -143,7 +144,7 @@ fn had_once(view: &View<'_>, mark: &Mark<'_>) -> bool {
 /// comes second leaves another value of the same worth.
 fn fills(view: &View<'_>, mark: &Mark<'_>) -> bool {
     let Some(test) = mark.test else { return false };
-    let asks = mark.asks(|cond| cond == test);
+    let asks = mark.asks(view, |cond| cond == test);
     let other =
         |event: &FlatEvent| event.guards.iter().any(|own| asks.iter().any(|ask| ask.cond == own.cond && ask.holds != own.holds));
     let made = view.flat.depends(&mark.column.value);

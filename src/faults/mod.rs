@@ -35,6 +35,7 @@ mod no_count;
 mod once;
 mod one_time;
 mod own_row;
+mod passed;
 mod process_counter;
 mod process_guard;
 mod process_lock;

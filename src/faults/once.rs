@@ -32,7 +32,7 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     if write.statement.op != Op::Insert || !same_table(read, write, view) {
         return None;
     }
-    let guard = write.guards(view).find(|guard| {
+    let guard = write.guards(view).into_iter().find(|guard| {
         view.flat
             .conds
             .get(guard.cond as usize)
@@ -85,7 +85,7 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
         ),
     };
     let mut found = candidate(view, "check-then-insert", read, write, message, "looked for here");
-    if let Some(cond) = cond_at(view, guard) {
+    if let Some(cond) = cond_at(view, &guard) {
         found.add(Role::Check, cond.at, "decided here".to_owned());
         found.decided = Some(cond.at);
     }
@@ -94,7 +94,7 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
         found.severity = Some(Severity::Advice);
         return Some(found.at_most(Confidence::Low));
     }
-    let passing = among_several(view, read, write, cond_at(view, guard));
+    let passing = among_several(view, read, write, cond_at(view, &guard));
     let first = of_the_first(view, read);
     found.severity = of_alike(read, write).or(first).or(of_derived(view, write)).or(passing.map(|_| Severity::Warning));
     if held_by_sender || passing == Some(Passing::Gathers) {
@@ -122,7 +122,7 @@ fn cond_at<'v>(view: &View<'v>, guard: &Guard) -> Option<&'v FlatCond> {
 
 /// Whether the way to the insert also says that the row was found.
 fn found_on_the_way(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
-    write.guards(view).any(|guard| {
+    write.guards(view).into_iter().any(|guard| {
         let cond = view.flat.conds.get(guard.cond as usize);
         cond.and_then(|cond| says_exists(view, &cond.value, read.index)) == Some(guard.holds)
     })

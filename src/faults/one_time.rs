@@ -179,7 +179,14 @@ fn compared(view: &View<'_>, value: &Value, depends: &HashSet<u32>) -> Vec<(Valu
 
 /// Whether a value is what a caller or a request gives, and nothing that is kept.
 fn comes_from_outside(view: &View<'_>, value: &Value) -> bool {
-    let given = |value: &Value| value.any(&|part| matches!(part, Value::Param(..)));
+    let request = |name: &str| view.world.tree.book.reach.request_words.iter().any(|word| word == name);
+    let given = |value: &Value| {
+        value.any(&|part| match part {
+            Value::Param(..) => true,
+            Value::Module(_, name) | Value::Global(name) => request(name),
+            _ => false,
+        })
+    };
     given(value)
         || view.flat.depends(value).into_iter().map(|index| view.event(index)).any(|event| {
             let asks = |(callee, args): (&Value, &Args)| given(callee) || args.iter().any(|(_, value)| given(value));

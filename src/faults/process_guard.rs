@@ -397,6 +397,15 @@ fn lives_here(view: &View<'_>, value: &Value) -> bool {
     })
 }
 
+/// Whether a mark is asked for again and again until it is free, and taken away after: a lock made by hand.
+fn waited_for(view: &View<'_>, test: &StateTest) -> bool {
+    let asked = test.event.and_then(|index| view.event(index).in_loop);
+    let waits = |event: &FlatEvent| event.meant(Meaning::Sleep).is_some() && event.in_loop == asked;
+    asked.is_some()
+        && view.events().any(|(_, event)| waits(event))
+        && changes(view).iter().any(|change| change.removes && change.place.same(&test.place))
+}
+
 fn candidate(view: &View<'_>, test: &StateTest, change: &StateChange, event: &FlatEvent, sureness: Sureness) -> Candidate {
     let what = view.describe(event);
     let tested = test.event.map(|index| view.event(index));
@@ -408,6 +417,8 @@ fn candidate(view: &View<'_>, test: &StateTest, change: &StateChange, event: &Fl
                 "one refresh per process: what is in flight is known to this copy only, so every copy calls {what}, and each refresh can end the token another copy just got"
             ),
         )
+    } else if waited_for(view, test) {
+        ("process-lock", format!("a lock of one process is held around {what}: other copies do not wait for it"))
     } else {
         (
             "process-guard",

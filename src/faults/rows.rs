@@ -32,12 +32,9 @@ pub struct RowWrite<'v> {
 
 impl RowWrite<'_> {
     /// What must hold for it, the making of its record included.
-    pub fn guards<'v>(&self, view: &View<'v>) -> impl Iterator<Item = &'v Guard>
-    where
-        Self: 'v,
-    {
+    pub fn guards(&self, view: &View<'_>) -> Vec<Guard> {
         let made = self.made.map_or(&[][..], |made| &view.event(made).guards[..]);
-        view.event(self.index).guards.iter().chain(made)
+        view.event(self.index).guards.iter().chain(made).chain(view.passed(self.index).iter()).copied().collect()
     }
 }
 
@@ -385,7 +382,7 @@ pub fn columns_of(view: &View<'_>, value: &Value, read: u32) -> Vec<String> {
     let mut found = vec![];
     each_part(view, value, &mut |part| {
         // The place of a column in a row of values says nothing of its name.
-        if let Value::Member(of, name) = part
+        if let Some((of, name)) = named_part(part)
             && view.flat.depends(of).contains(&read)
             && !name.bytes().all(|letter| letter.is_ascii_digit())
         {
@@ -393,6 +390,18 @@ pub fn columns_of(view: &View<'_>, value: &Value, read: u32) -> Vec<String> {
         }
     });
     found
+}
+
+/// What a part of something is taken out of, and the name it goes by there: `row.state`, `row["state"]`.
+pub(super) fn named_part(value: &Value) -> Option<(&Value, &str)> {
+    match value {
+        Value::Member(of, name) => Some((of, name)),
+        Value::Index(of, key) => match &**key {
+            Value::Text(name) => Some((of, name)),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Whether a condition holding means that what was read exists; `None` where it says neither.

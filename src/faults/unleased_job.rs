@@ -9,7 +9,7 @@ use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
 use crate::files::Atom;
-use crate::program::{ColumnKind, Flat, FlatEvent, Flattener, Gathered, Meant, Op, Spot, Ty, What, decorator, functions_in};
+use crate::program::{ColumnKind, Flat, FlatEvent, Flattener, Gathered, Meant, Op, Spot, Ty, What, decorator};
 use crate::rules::{CommandKind, Meaning, TypeKind, words};
 
 pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Judged) {
@@ -17,10 +17,8 @@ pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Jud
     for (_, event) in view.events().filter(|(_, event)| event.hops.is_empty()) {
         let Some(meant) = event.meant(Meaning::Job) else { continue };
         let claimed = claimed(view, meant, Some(event));
-        let bodies = meant
-            .part("body")
-            .map(|body| functions_in(view.world.tree, &view.flat.plain(body), event.origin.0.file))
-            .unwrap_or_default();
+        let bodies =
+            meant.part("body").map(|body| flattener.flats(&view.flat.plain(body), event.origin.0.file)).unwrap_or_default();
         let handed_over = meant.part("body").map(|body| view.world.tree.gathered(&view.flat.plain(body))).unwrap_or_default();
         if claimed.is_none() {
             each_gathered(view, event, handed_over, flattener, found);
@@ -32,12 +30,12 @@ pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Jud
             );
         }
         for body in bodies {
-            let name = view.world.tree.function(body).map_or("", |function| function.name.as_str());
+            let name = view.world.tree.function(body.root).map_or("", |function| function.name.as_str());
             let subject = Subject::of(Kind::Job, event).called(view, event);
             let subject = if name.is_empty() { subject } else { subject.named(name) };
             match &claimed {
                 Some(reason) => found.sound(subject, vec![reason.clone()]),
-                None => scheduled(view, event, &flattener.flat(body), subject, flattener, found),
+                None => scheduled(view, event, &body, subject, flattener, found),
             }
         }
     }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::counts::Counts;
+use super::passed::passed;
 use super::regions::{Region, regions};
 use super::tests_of_state::{StateChange, StateTest};
 use crate::facts::{FnRef, Guard, Value};
@@ -51,6 +52,7 @@ pub struct View<'t> {
 #[derive(Default)]
 pub(super) struct Known {
     depends: Kept<u32, Rc<HashSet<u32>>>,
+    passed: Kept<u32, Rc<[Guard]>>,
     lifetimes: Kept<Holder, Lifetime>,
     made: Kept<Holder, Made>,
     /// Changes of state.
@@ -144,6 +146,11 @@ impl<'t> View<'t> {
             .filter(asks_all)
             .flat_map(|guard| self.cond_depends(guard.cond).iter().copied().collect::<Vec<_>>())
             .collect()
+    }
+
+    /// What must hold for an event besides its own guards: with the opposite, an error had left before it.
+    pub fn passed(&self, index: u32) -> Rc<[Guard]> {
+        self.known.passed.get(index, || passed(self, index))
     }
 
     /// The function itself.

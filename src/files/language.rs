@@ -47,6 +47,11 @@ impl Language {
         self == Language::Rust
     }
 
+    /// Whether what is declared in a class goes by its bare name in the rest of the class's body.
+    pub fn fields_go_by_name(self) -> bool {
+        self == Language::Python
+    }
+
     /// The language's name, as a rule pack's folder spells it.
     pub fn name(self) -> &'static str {
         LANGUAGES.iter().find(|(language, _, _)| *language == self).map_or("", |(_, name, _)| name)

@@ -377,7 +377,8 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
     if let Some(Value::List(fields)) =
         meant.part("fields").filter(|fields| !grows(fields)).map(|fields| look.tree.settled(fields))
     {
-        statement.only = Some(fields.iter().filter_map(Value::text).map(|name| super::column_key(&name)).collect());
+        let named = |field: &Value| field.text().or_else(|| look.tree.name_of(field));
+        statement.only = Some(fields.iter().filter_map(named).map(|name| super::column_key(&name)).collect());
     }
     statement.conflict |= meant.flag("conflict");
     statement.keyed |= meant.flag("keyed");

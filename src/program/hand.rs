@@ -22,6 +22,7 @@ const BUDGET: &[(Kind, usize)] = &[
     (Kind::Other, 10),
     (Kind::Time, 12),
     (Kind::Exit, 8),
+    (Kind::Refusal, 6),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,8 @@ enum Kind {
     Time,
     /// Ways out on which what is handed over does not happen.
     Exit,
+    /// Errors on which what comes behind the call does not happen.
+    Refusal,
 }
 
 /// The function as its callers see it.
@@ -53,6 +56,12 @@ pub(in crate::program) fn hand_over(flat: Flat, verbs: &Verbs) -> Flat {
     let mut left: Vec<(Kind, usize)> = BUDGET.to_vec();
     let given: FxHashSet<u32> =
         flat.returns.iter().flat_map(|(value, _)| value.options()).filter_map(|v| made(&flat, v)).collect();
+    // What is put into state that lasts is made by a call, too.
+    let put = |event: &FlatEvent| match &event.what {
+        What::Meant(meant) if matches!(meant.is, Meaning::Put | Meaning::Get) => made(&flat, meant.part("value")?),
+        _ => None,
+    };
+    let given: FxHashSet<u32> = given.into_iter().chain(flat.events.iter().filter_map(put)).collect();
     // A function that is handed in may do any work.
     let handed_in =
         |event: &FlatEvent| matches!(event.call(), Some((Value::Param(..) | Value::Captured(..), _))) && !event.inlined;
@@ -63,6 +72,7 @@ pub(in crate::program) fn hand_over(flat: Flat, verbs: &Verbs) -> Flat {
     let mut built: FxHashSet<u32> = FxHashSet::default();
     for (index, event) in flat.events.iter().enumerate() {
         let kind = if answers(event, &guarding) { Some(Kind::Exit) } else { kind(event) };
+        let kind = kind.or_else(|| refuses(&flat, event).then_some(Kind::Refusal));
         let kind = kind.or_else(|| makes(event, given.contains(&(index as u32))).then_some(Kind::Open));
         let steps = steps(event, &built);
         if steps {
@@ -138,6 +148,19 @@ fn kind(event: &FlatEvent) -> Option<Kind> {
 fn answers(event: &FlatEvent, guarding: &FxHashSet<Guard>) -> bool {
     matches!(event.act, Act::Exit { kind: ExitKind::Return | ExitKind::Throw, .. })
         && event.guards.iter().any(|guard| guarding.contains(&Guard { holds: !guard.holds, ..*guard }))
+}
+
+/// Whether an error leaves the function where what it was given, or what it looked up, is not as it has to be.
+fn refuses(flat: &Flat, event: &FlatEvent) -> bool {
+    let asks = |guard: &Guard| {
+        let cond = flat.conds.get(guard.cond as usize);
+        let known = |part: &Value| matches!(part, Value::Param(..) | Value::This(_) | Value::Captured(..) | Value::Flat(_));
+        cond.is_some_and(|cond| cond.value.any(&known))
+    };
+    matches!(event.act, Act::Exit { kind: ExitKind::Throw, .. })
+        && event.caught.is_none()
+        && !(event.in_catch || event.detached)
+        && event.guards.iter().any(asks)
 }
 
 /// Whether a call makes what the function gives back: a lock or a piece of state made anew is told by it.

@@ -222,7 +222,11 @@ impl Site<'_> {
                 self.inside(&found.1, keys)
             }
             Pick::Receiver(keys) => self.inside(self.receiver, keys),
-            Pick::Owner => self.tree.name_of(self.receiver).map(|name| Value::Text(name.into())),
+            // What is taken out of something under a name goes by that name.
+            Pick::Owner => match self.tree.settled(self.receiver) {
+                Value::Index(_, key) if matches!(*key, Value::Text(_)) => Some((*key).clone()),
+                _ => self.tree.name_of(self.receiver).map(|name| Value::Text(name.into())),
+            },
             Pick::Flag(flag) => self.flag_at(flag).map(|_| Value::Bool(true)),
             Pick::After(flag) => self.positional().nth(self.flag_at(flag)? + 1).cloned(),
             Pick::Last => self.positional().last().cloned(),

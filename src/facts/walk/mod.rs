@@ -63,6 +63,9 @@ fn declared(
             let key = (index as u32, scopes.word(&field.name));
             if let Some(init) = &field.init {
                 let value = walker.expr(init);
+                if unit.language.fields_go_by_name() {
+                    walker.env.insert(key.1.clone(), value.clone());
+                }
                 out.field_values.insert(key.clone(), value);
             }
             let marks = walker.marks(&field.decorators);
@@ -70,6 +73,7 @@ fn declared(
                 out.field_marks.insert(key, marks);
             }
         }
+        walker.env.clear();
     }
     for (index, class) in unit.classes.iter().enumerate() {
         let marks = walker.marks(&class.decorators);

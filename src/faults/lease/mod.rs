@@ -18,7 +18,7 @@ use super::shared_lock::{is_lock, same_key, takes};
 use super::subject::Judged;
 use super::view::View;
 use crate::facts::{Act, Guard, Value};
-use crate::program::{Amount, FlatEvent, Flattener, Look, Meant, Spot, Ty, What, amount, functions_in, maker};
+use crate::program::{Amount, FlatEvent, Flattener, Look, Meant, Spot, Ty, What, amount, maker};
 use crate::rules::{CommandKind, Meaning, Scope, ScriptKind, words};
 
 /// All faults of leases in a function.
@@ -217,15 +217,13 @@ fn taken(view: &View<'_>, acquire: u32, release: Option<u32>) -> HashMap<u32, bo
 
 /// Whether something prolongs the lease: a call that means it or is named for it, or a timer whose body does.
 fn prolonged(view: &View<'_>, flattener: &Flattener<'_>, acquire: u32) -> bool {
-    let tree = view.world.tree;
     view.events().filter(|(index, _)| *index != acquire).any(|(_, event)| {
         if renews(view, event) {
             return true;
         }
         let Some(meant) = event.meant(Meaning::Job) else { return false };
-        let bodies = meant.part("body").map(|body| functions_in(tree, &view.flat.plain(body), event.origin.0.file));
-        bodies.into_iter().flatten().any(|body| {
-            let flat = flattener.flat(body);
+        let bodies = meant.part("body").map(|body| flattener.flats(&view.flat.plain(body), event.origin.0.file));
+        bodies.into_iter().flatten().any(|flat| {
             let inner = View::new(view.world, &flat);
             inner.events().any(|(_, event)| renews(&inner, event) || event.kv().is_some_and(|kv| kv.op == CommandKind::Expire))
         })

@@ -3,7 +3,7 @@
 use super::Lease;
 use crate::facts::{FnRef, Value};
 use crate::faults::view::View;
-use crate::program::{FlatEvent, Flattener, Look, Meant, Spot, amount, decorator, functions_in, of_schedule};
+use crate::program::{FlatEvent, Flattener, Look, Meant, Spot, amount, decorator, of_schedule};
 use crate::rules::Meaning;
 use crate::syntax::ExitKind;
 
@@ -53,9 +53,9 @@ pub(super) fn each(view: &View<'_>, flattener: &Flattener<'_>, visit: &mut dyn F
     for (_, event) in view.events().filter(|(_, event)| event.hops.is_empty()) {
         let Some(meant) = event.meant(Meaning::Job) else { continue };
         let round = of_job(view, meant, root, event.at);
-        let bodies = meant.part("body").map(|body| functions_in(tree, &view.flat.plain(body), root.file));
+        let bodies = meant.part("body").map(|body| flattener.flats(&view.flat.plain(body), root.file));
         for body in bodies.into_iter().flatten() {
-            visit(&View::new(view.world, &flattener.flat(body)), &round);
+            visit(&View::new(view.world, &body), &round);
         }
     }
     let mut loops: Vec<Spot> = vec![];

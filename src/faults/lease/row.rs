@@ -3,7 +3,7 @@
 use super::{Lease, taken};
 use crate::faults::effects::claims;
 use crate::faults::view::View;
-use crate::program::{ColumnKind, FlatEvent, Flattener, Op, Statement, functions_in};
+use crate::program::{ColumnKind, FlatEvent, Flattener, Op, Statement};
 use crate::rules::Meaning;
 
 /// `UPDATE locks SET owner = $1, expires_at = ... WHERE name = $2 AND expires_at < now()`, or an insert that takes over so, with a
@@ -54,9 +54,8 @@ fn gives_back(write: &Statement, taking: &Statement, end: &str) -> bool {
 /// Whether a timer sets the end of the lease anew.
 fn prolonged(view: &View<'_>, flattener: &Flattener<'_>, taking: &Statement, end: &str) -> bool {
     view.events().filter_map(|(_, event)| Some((event, event.meant(Meaning::Job)?))).any(|(event, meant)| {
-        let body = meant.part("body").map(|body| functions_in(view.world.tree, &view.flat.plain(body), event.origin.0.file));
-        body.into_iter().flatten().any(|body| {
-            let flat = flattener.flat(body);
+        let body = meant.part("body").map(|body| flattener.flats(&view.flat.plain(body), event.origin.0.file));
+        body.into_iter().flatten().any(|flat| {
             flat.events
                 .iter()
                 .any(|event| event.statement().is_some_and(|write| write.op == Op::Update && gives_back(write, taking, end)))

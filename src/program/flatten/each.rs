@@ -18,6 +18,8 @@ pub(super) struct Visits<'v> {
     look: &'v (dyn Fn(&Flat) + Sync),
     /// The functions that are looked at with what they call.
     whole: &'v (dyn Fn(FnRef) -> bool + Sync),
+    /// Those that are looked at as their decorators made them.
+    decorated: &'v (dyn Fn(FnRef) -> bool + Sync),
     /// By file, then by function: whether it was looked at.
     done: Vec<Vec<AtomicBool>>,
 }
@@ -30,7 +32,7 @@ impl Visits<'_> {
 
     /// Has a look at a function that is written out with what it calls, if that is wanted and nobody had one.
     pub(super) fn look(&self, flat: &Flat) {
-        if (self.whole)(flat.root) {
+        if (self.whole)(flat.root) && !(self.decorated)(flat.root) {
             self.see(flat);
         }
     }
@@ -56,12 +58,17 @@ impl Flattener<'_> {
         };
         let fresh = |count: usize| (0..count).map(|_| AtomicBool::new(false)).collect();
         let done = self.tree.files.iter().map(|facts| fresh(facts.functions.len())).collect();
-        let visits = Visits { look: &one, whole: &whole, done };
+        let decorated = |function: FnRef| self.is_decorated(function);
+        let visits = Visits { look: &one, whole: &whole, decorated: &decorated, done };
         let called = called(self.tree);
         let functions: Vec<FnRef> = self.tree.all_functions().collect();
         functions.par_iter().filter(|function| !visits.is_done(**function)).for_each(|function| {
             if !whole(*function) {
                 return visits.see(&self.own(*function));
+            }
+            // Whoever names it means what its decorators made of it.
+            if let Some(flat) = self.as_decorated(*function, &mut Course::seen_by(&visits)) {
+                return visits.see(&flat);
             }
             let mut course = Course::seen_by(&visits);
             let name = self.tree.function(*function).map_or("", |function| function.name.as_str());

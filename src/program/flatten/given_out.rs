@@ -1,6 +1,7 @@
 //! How long what a callee made lives in its caller, where the callee gives it out.
 
-use super::{Writer, flat_index};
+use super::Writer;
+use super::chains::flat_index;
 use crate::facts::Value;
 use crate::rules::Meaning;
 

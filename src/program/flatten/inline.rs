@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::wrapped::{Given, Unwrapped};
-use super::{Around, DEEPEST, LONGEST, Writer, joined};
+use super::{Around, DEEPEST, Held, LONGEST, Writer, joined};
 use crate::facts::{Act, FnRef, Guard, Value};
 use crate::files::Atom;
 use crate::program::flat::{Flat, FlatCond, FlatEvent, Spot, What, plain};
@@ -98,7 +98,7 @@ impl Writer<'_, '_> {
     }
 
     /// Copies what matters of a callee's flat form, in this function's terms.
-    fn copy(&mut self, flat: &Flat, subst: &Subst<'_, '_>, around: &Around, result_of: Option<u32>) {
+    pub(super) fn copy(&mut self, flat: &Flat, subst: &Subst<'_, '_>, around: &Around, result_of: Option<u32>) {
         let target = subst.target;
         let first_cond = self.conds.len() as u32;
         let mut map: Vec<Option<Value>> = vec![None; flat.events.len()];
@@ -128,9 +128,11 @@ impl Writer<'_, '_> {
                     Value::Flat(index) => Some(*index),
                     _ => None,
                 });
-                let held: Vec<u32> = entered.collect();
-                if let Some(index) = result_of.filter(|_| !held.is_empty()) {
-                    self.held_inside.push((self.events[index as usize].origin.1, held));
+                let within: Vec<u32> = entered.collect();
+                let guards: Vec<Guard> =
+                    event.guards.iter().map(|guard| Guard { cond: guard.cond + first_cond, ..*guard }).collect();
+                if let Some(index) = result_of.filter(|_| !within.is_empty() || !guards.is_empty()) {
+                    self.held_inside.push(Held { with: self.events[index as usize].origin.1, within, guards });
                 }
             }
             if matches!(&event.act, Act::Exit { kind: ExitKind::Yield, .. }) {
@@ -312,7 +314,12 @@ pub(super) struct Subst<'a, 't> {
 }
 
 impl<'a, 't> Subst<'a, 't> {
-    fn new(writer: &Writer<'_, 't>, target: FnRef, receiver: Value, args: &'a [(Option<Atom>, Value)]) -> Subst<'a, 't> {
+    pub(super) fn new(
+        writer: &Writer<'_, 't>,
+        target: FnRef,
+        receiver: Value,
+        args: &'a [(Option<Atom>, Value)],
+    ) -> Subst<'a, 't> {
         Subst { tree: writer.tree, root: writer.root, target, receiver, args, made_by: &[] }
     }
 }

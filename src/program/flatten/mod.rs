@@ -1,22 +1,23 @@
 //! Writes functions out: calls are replaced by what they do, callbacks run where they are called, and every event keeps
 //! the conditions and regions it is in.
 
+mod chains;
 mod course;
 mod each;
 mod given_out;
 mod inline;
 mod kept;
+mod made;
 mod made_with;
 mod options;
 mod parts;
 mod wrapped;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::facts::{Act, Arg, Event, FnRef, Guard, Value, renewed_args};
 use crate::files::Atom;
-use crate::program::bind::{Site, bind, chain};
+use crate::program::bind::{Site, bind};
 use crate::program::flat::{Flat, FlatCond, FlatEvent, Look, Spot, What, plain};
 use crate::program::hand::hand_over;
 use crate::program::{Tree, Ty, unwrapped};
@@ -44,13 +45,6 @@ impl<'t> Flattener<'t> {
         Flattener { tree, made: Kept::new() }
     }
 
-    /// A function, written out in full. Made anew for each call: it is large.
-    pub fn flat(&self, function: FnRef) -> Flat {
-        let mut course = Course::default();
-        course.enter(function);
-        self.written(function, &mut course)
-    }
-
     fn written(&self, function: FnRef, course: &mut Course<'t>) -> Flat {
         self.written_by(Writer::new(self, function, course))
     }
@@ -62,9 +56,8 @@ impl<'t> Flattener<'t> {
     }
 
     fn written_by(&self, mut writer: Writer<'_, 't>) -> Flat {
-        let function = writer.root;
         writer.run();
-        Flat { root: function, events: writer.events, conds: writer.conds, returns: writer.returns }
+        writer.into_flat()
     }
 
     /// What a function shows its callers. Made once, or nearly so.
@@ -99,14 +92,24 @@ struct Writer<'f, 't> {
     index_of: Vec<u32>,
     /// Copied events that run when the body of a `with` ends: the `with`'s event of this function, its flat index, and they.
     endings: Vec<(u32, Vec<FlatEvent>)>,
-    /// What a generator that a `with` enters is in where it yields: the `with`'s event of this function, and the flat indexes.
-    held_inside: Vec<(u32, Vec<u32>)>,
+    /// What a generator that a `with` enters is in where it yields, and what must hold there.
+    held_inside: Vec<Held>,
     /// Functions that are being written out as their decorators made them.
     unwrapped: Vec<Unwrapped>,
 }
 
+/// What stands around the body of a `with` that enters a generator.
+struct Held {
+    /// The `with`'s event of this function.
+    with: u32,
+    /// The flat indexes of what is entered where it yields.
+    within: Vec<u32>,
+    /// What holds there.
+    guards: Vec<Guard>,
+}
+
 /// Everything around an inlined body.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Around {
     guards: Arc<[Guard]>,
     within: Arc<[u32]>,
@@ -135,6 +138,10 @@ impl<'f, 't> Writer<'f, 't> {
             held_inside: vec![],
             unwrapped: vec![],
         }
+    }
+
+    fn into_flat(self) -> Flat {
+        Flat { root: self.root, events: self.events, conds: self.conds, returns: self.returns }
     }
 
     fn run(&mut self) {
@@ -216,7 +223,7 @@ impl<'f, 't> Writer<'f, 't> {
             Some((Arc::from(types), found.catches.iter().all(|(_, throws)| *throws)))
         });
         let around = Around {
-            guards: event.guards.clone(),
+            guards: self.guarded_by(event),
             within: event.within.iter().flat_map(|entered| self.entered_by(*entered)).collect(),
             hops: Arc::default(),
             in_loop,
@@ -276,13 +283,24 @@ impl<'f, 't> Writer<'f, 't> {
 
     /// What is entered where an event of this function is: that event, and what the generator behind it is in where it yields.
     fn entered_by(&self, own: u32) -> Vec<u32> {
-        let held = self.held_inside.iter().filter(|(with, _)| *with == own).flat_map(|(_, held)| held.iter().copied());
+        let held = self.held_inside.iter().filter(|held| held.with == own).flat_map(|held| held.within.iter().copied());
         self.index_of.get(own as usize).copied().into_iter().chain(held).collect()
+    }
+
+    /// What holds where an event of this function is: also what the generators need that it is in.
+    fn guarded_by(&self, event: &Event) -> Arc<[Guard]> {
+        let around = self.held_inside.iter().filter(|held| event.within.contains(&held.with));
+        let more: Vec<Guard> = around.flat_map(|held| held.guards.iter().copied()).collect();
+        joined(&event.guards, &more)
     }
 
     /// The one value an inlined call gives, where it always gives it.
     fn sole_return(&self, index: u32) -> Option<Value> {
         let event = &self.events[index as usize];
+        // What a function that makes others captures is known from the call that made it.
+        if matches!(&event.returns[..], [(Value::Function(inner), _)] if self.is_of_a_maker(*inner, event)) {
+            return None;
+        }
         match &event.returns[..] {
             [(value, guards)] if guards.len() <= event.guards.len() && *value != Value::Null && *value != Value::Unknown => {
                 // What only the callee's declared type tells is not to be lost.
@@ -298,6 +316,17 @@ impl<'f, 't> Writer<'f, 't> {
             }
             _ => None,
         }
+    }
+
+    /// Whether a function is written inside of the one that a call calls.
+    fn is_of_a_maker(&self, inner: FnRef, call: &FlatEvent) -> bool {
+        let file = call.origin.0.file;
+        let maker = || match self.tree.ty(&plain(&self.events, call.call()?.0), file) {
+            Ty::Function(maker) => Some(maker),
+            _ => None,
+        };
+        let parent = self.tree.function(inner).and_then(|inner| inner.parent);
+        parent.is_some_and(|parent| maker() == Some(FnRef { file: inner.file, func: parent.0 }))
     }
 
     /// Binds the call at `index` and writes out what it calls.
@@ -398,7 +427,11 @@ impl<'f, 't> Writer<'f, 't> {
     /// Functions given to a call no one knows run there and then.
     fn callbacks(&mut self, args: &[(Option<Atom>, Value)], around: &Around, file: u32) {
         for (_, value) in args {
-            if matches!(value, Value::Function(_)) {
+            let made_here = |index: &u32| {
+                let event = &self.events[*index as usize];
+                matches!(&event.returns[..], [(Value::Function(inner), _)] if self.is_of_a_maker(*inner, event))
+            };
+            if matches!(value, Value::Function(_)) || matches!(value, Value::Flat(index) if made_here(index)) {
                 self.invoke(value, &[], around.clone(), file, None);
             }
         }
@@ -435,36 +468,6 @@ impl<'f, 't> Writer<'f, 't> {
             }
         }
     }
-
-    /// Builders' last steps become the statements they stand for.
-    fn finish_chains(&mut self) {
-        let mut consumed: HashSet<u32> = HashSet::new();
-        for event in &self.events {
-            if let Some((callee, args)) = event.call() {
-                if let Value::Member(receiver, _) = callee {
-                    consumed.extend(receiver.options().into_iter().filter_map(flat_index));
-                }
-                let takes = matches!(event.what, What::Statement(_))
-                    || event.meant(Meaning::Build).is_some()
-                    || event.meant(Meaning::Sql).is_some();
-                if takes {
-                    consumed.extend(args.iter().filter_map(|(_, value)| flat_index(value)));
-                }
-            }
-        }
-        for index in 0..self.events.len() as u32 {
-            let event = &self.events[index as usize];
-            let Some(meant) = event.meant(Meaning::Build) else { continue };
-            if consumed.contains(&index) || meant.part("arg").is_some() {
-                continue;
-            }
-            let mut statement = chain(&Look { tree: self.tree, events: &self.events }, &Value::Flat(index), event.origin.0.file);
-            if statement.table.is_some() || !statement.wheres.is_empty() || !statement.sets.is_empty() {
-                statement.built = true;
-                self.events[index as usize].what = What::Statement(Arc::new(statement));
-            }
-        }
-    }
 }
 
 /// Two lists one after the other; the first itself where there is no second.
@@ -472,12 +475,5 @@ fn joined<T: Copy>(first: &Arc<[T]>, second: &[T]) -> Arc<[T]> {
     match second {
         [] => first.clone(),
         second => first.iter().chain(second).copied().collect(),
-    }
-}
-
-fn flat_index(value: &Value) -> Option<u32> {
-    match value {
-        Value::Flat(index) => Some(*index),
-        _ => None,
     }
 }

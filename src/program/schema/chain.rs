@@ -167,6 +167,7 @@ impl<'t> Reader<'t> {
                 let mut inner = value.children().into_iter();
                 inner.next().and_then(|first| self.column_name(first))
             }
+            Value::List(pair) if is_directed(value) => self.column_name(pair.first()?),
             // `lower(email)`, `t.email.asc()`: of that column.
             Value::Result(..) => {
                 let (callee, args) = look.call(value)?;
@@ -232,7 +233,9 @@ impl<'t> Reader<'t> {
             whole |= !meant.flag("step");
             if let Some(named) = meant.part("columns").map(|named| self.tree.settled(named)) {
                 let lists = match &named {
-                    Value::List(items) if items.iter().any(|item| matches!(item, Value::List(_))) => items.to_vec(),
+                    Value::List(items) if items.iter().any(|item| matches!(item, Value::List(_)) && !is_directed(item)) => {
+                        items.to_vec()
+                    }
                     _ => vec![named.clone()],
                 };
                 match &lists[..] {
@@ -460,5 +463,15 @@ impl<'t> Reader<'t> {
     /// What rows on a path say of arguments.
     pub fn meant_at(&self, path: &str, receiver: &Value, args: &Args, file: u32) -> Option<Meant> {
         crate::program::meaning::meaning_at(self.tree, path, receiver, args, file)
+    }
+}
+
+/// Whether a list is one column and the direction it is ordered in: `("email", 1)`.
+fn is_directed(value: &Value) -> bool {
+    match value {
+        Value::List(pair) => {
+            matches!(&pair[..], [Value::Text(_), Value::Number(_) | Value::Op(..) | Value::Module(..) | Value::Member(..)])
+        }
+        _ => false,
     }
 }

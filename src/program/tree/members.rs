@@ -359,7 +359,11 @@ impl Tree {
             Ty::Lib { path, .. } if self.packs(file).kind(path) == TypeKind::Wrapper => self.element(&of.first_arg(), file),
             // Rows are a row's type.
             Ty::Lib { path, .. } if self.packs(file).kind(path) == TypeKind::Entity => of.clone(),
-            Ty::Lib { .. } => of.last_arg(),
+            // What any member of it is, its elements are.
+            Ty::Lib { path, of: args, sure } => match self.packs(file).type_at(&format!("{path}.*")) {
+                Some(id) => Ty::Lib { path: id.clone(), of: args.clone(), sure: *sure },
+                None => of.last_arg(),
+            },
             Ty::Instance(_) => of.clone(),
             _ => Ty::Unknown,
         }
