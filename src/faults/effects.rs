@@ -284,13 +284,6 @@ fn by_a_claim_that(view: &View<'_>, index: u32, event: &FlatEvent, counts: &dyn 
     if let Some(claim) = deciding.iter().filter(claimed).min() {
         return Some(Reason::of(view, Why::Claim, view.event(*claim)));
     }
-    // A function of its own that asked, and left with an error where another was first.
-    let passed = view.passed(index);
-    let mut told = passed.iter().flat_map(|guard| view.cond_depends(guard.cond).iter().copied().collect::<Vec<_>>());
-    let counted = |at: u32| view.event(at).kv().is_some_and(|kv| kv.op == CommandKind::Increment);
-    if let Some(claim) = told.find(|at| *at < index && claims(view, view.event(*at)) && !counted(*at)) {
-        return Some(Reason::of(view, Why::Claim, view.event(claim)));
-    }
     if let Some(gave) = handed_out(view, event) {
         return Some(Reason::of(view, Why::Claim, view.event(gave)));
     }

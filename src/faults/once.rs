@@ -122,7 +122,7 @@ fn cond_at<'v>(view: &View<'v>, guard: &Guard) -> Option<&'v FlatCond> {
 
 /// Whether the way to the insert also says that the row was found.
 fn found_on_the_way(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
-    write.guards(view).into_iter().any(|guard| {
+    write.own_guards(view).into_iter().any(|guard| {
         let cond = view.flat.conds.get(guard.cond as usize);
         cond.and_then(|cond| says_exists(view, &cond.value, read.index)) == Some(guard.holds)
     })

@@ -50,6 +50,9 @@ impl Writer<'_, '_> {
         {
             receiver = given.remove(0).1;
         }
+        if around_it.is_some() && target == self.root && self.way.is_none() {
+            self.way = Some(around.hops.clone());
+        }
         let made = if named { self.closure(&plain(&self.events, callee)) } else { None };
         let made = made.filter(|(made, _)| made.function == target);
         // What it does stands in what it was made of, there.

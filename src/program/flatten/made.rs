@@ -6,10 +6,11 @@ use super::course::Course;
 use super::inline::Subst;
 use super::wrapped::{Closure, Given, Unwrapped};
 use super::{Around, Flattener, Writer, joined};
-use crate::facts::{FnRef, Value};
+use crate::facts::{Act, FnRef, Value};
 use crate::files::Atom;
-use crate::program::flat::{Flat, Spot};
-use crate::program::functions_in;
+use crate::program::flat::{Flat, FlatEvent, Spot, What};
+use crate::program::{Op, functions_in};
+use crate::rules::{CommandKind, Meaning};
 use crate::syntax::{Gathers, Param};
 
 impl<'t> Flattener<'t> {
@@ -38,13 +39,13 @@ impl<'t> Flattener<'t> {
             .collect()
     }
 
-    /// Whether a decorator of the tree stands around a function.
+    /// Whether what a decorator of the tree made of a function decides about what it does.
     pub(super) fn is_decorated(&self, function: FnRef) -> bool {
         let has = self.tree.facts(function).is_some_and(|facts| !facts.decorators.is_empty());
-        has && Writer::new(self, function, &mut Course::default()).decorated(function, 0).is_some()
+        has && Writer::new(self, function, &mut Course::default()).deciding().is_some()
     }
 
-    /// A function as its decorators made it, where one of the tree stands around it.
+    /// A function as its decorators made it, where one of the tree decides about what it does. By itself it shows more.
     pub(super) fn as_decorated(&self, function: FnRef, course: &mut Course<'t>) -> Option<Flat> {
         let mut writer = Writer::new(self, function, course);
         writer.run_decorated().then(|| writer.into_flat())
@@ -52,9 +53,22 @@ impl<'t> Flattener<'t> {
 }
 
 impl Writer<'_, '_> {
-    /// Writes out what the decorators make of the function; false where none of the tree stands around it.
+    /// What the outermost decorator of the tree made of the function that takes locks, keeps state, writes or enters something.
+    fn deciding(&mut self) -> Option<(Closure, usize)> {
+        let mut inside = 0;
+        while let Some((made, next)) = self.decorated(self.root, inside) {
+            let flat = self.flattener.handed(made.function, &mut Course::default());
+            if flat.events.iter().any(|event| decides(event) || !event.within.is_empty()) {
+                return Some((made, next));
+            }
+            inside = next;
+        }
+        None
+    }
+
+    /// Writes out what the decorators make of the function; false where none of the tree decides about it.
     fn run_decorated(&mut self) -> bool {
-        let Some((wrapper, inside)) = self.decorated(self.root, 0) else { return false };
+        let Some((wrapper, inside)) = self.deciding() else { return false };
         let target = self.root;
         let mut given = self.own_params();
         if self.takes_its_object_first(target, wrapper.function) {
@@ -71,9 +85,7 @@ impl Writer<'_, '_> {
 
     /// What the function does itself is written in it, and what was made of it comes from the decorator at `at`.
     fn stands_before(&mut self, at: Spot) {
-        let root = self.root;
-        let own = self.events.iter().find(|event| event.origin.0 == root);
-        let way: Arc<[Spot]> = own.map(|event| event.hops.clone()).unwrap_or_default();
+        let way = self.way.take().unwrap_or_default();
         for event in &mut self.events {
             event.hops = match event.hops.strip_prefix(&way[..]) {
                 Some(rest) if !way.is_empty() => rest.into(),
@@ -109,5 +121,17 @@ impl Writer<'_, '_> {
             }
         };
         params.iter().enumerate().map(own).collect()
+    }
+}
+
+/// Whether an event of a wrapper may decide what runs inside of it.
+fn decides(event: &FlatEvent) -> bool {
+    match &event.what {
+        What::Meant(meant) => {
+            matches!(meant.is, Meaning::Acquire | Meaning::Transaction | Meaning::Begin | Meaning::Put | Meaning::Remove)
+        }
+        What::Statement(statement) => statement.op != Op::Select || statement.row_lock,
+        What::Kv(kv) => !matches!(kv.op, CommandKind::Get | CommandKind::Read),
+        _ => matches!(event.act, Act::Enter { .. }),
     }
 }

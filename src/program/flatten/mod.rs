@@ -96,6 +96,8 @@ struct Writer<'f, 't> {
     held_inside: Vec<Held>,
     /// Functions that are being written out as their decorators made them.
     unwrapped: Vec<Unwrapped>,
+    /// The way to the function itself from what its decorators made of it.
+    way: Option<Arc<[Spot]>>,
 }
 
 /// What stands around the body of a `with` that enters a generator.
@@ -137,6 +139,7 @@ impl<'f, 't> Writer<'f, 't> {
             endings: vec![],
             held_inside: vec![],
             unwrapped: vec![],
+            way: None,
         }
     }
 
