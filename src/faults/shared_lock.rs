@@ -270,7 +270,10 @@ fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut
         .events()
         .filter(|(index, event)| *index > taken.index && *index < release.index && event.kv().is_none())
         .find(|(_, event)| {
+            // Who did not get it leaves nothing taken.
+            let lost = event.guards.iter().any(|guard| view.cond_depends(guard.cond).contains(&taken.index));
             let throws = matches!(&event.act, Act::Exit { kind: ExitKind::Throw, .. })
+                && !lost
                 && (event.hops.is_empty() || event.caught.is_none());
             let fails = match view.world.tree.errors_are_values(event.origin.0.file) {
                 true => leaves(view, taken, event) && !of_taking(view, taken, event),
