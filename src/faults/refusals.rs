@@ -10,7 +10,7 @@ use crate::syntax::ExitKind;
 pub(super) fn held_by_callees(view: &View<'_>, index: u32, event: &FlatEvent) -> Vec<Guard> {
     let mut found: Vec<Guard> = vec![];
     let mut leaves = |on: &[Guard], around: &[Guard]| {
-        let told = on.iter().filter(|guard| !around.contains(guard)).next_back();
+        let told = on.iter().rfind(|guard| !around.contains(guard));
         let other = told.map(|guard| Guard { cond: guard.cond, holds: !guard.holds });
         found.extend(other.filter(|guard| !event.guards.contains(guard)));
     };
