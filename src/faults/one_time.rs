@@ -25,9 +25,12 @@ pub(super) fn detect(view: &View<'_>, judged: &mut Judged) {
     let under_it = |change: &StateChange| {
         key_of(view.event(change.event)).is_some_and(|key| fresh(view, key)) && !is_handle(view, &change.value)
     };
-    let puts = all
-        .iter()
-        .filter(|change| !change.removes && (is_made_up(view, &change.value) || under_it(change)) && keeps(view, &change.place));
+    let puts = all.iter().filter(|change| {
+        !change.removes
+            && (is_made_up(view, &change.value) || under_it(change))
+            && keeps(view, &change.place)
+            && !super::process_guard::gives_out(view, &root(&change.place))
+    });
     let made_up: Vec<(Place, Spot)> = puts.map(|put| (root(&put.place), view.event(put.event).at)).collect();
     let mut told: Vec<Place> = made_up.iter().map(|(place, _)| place.clone()).collect();
     judged.made_up.extend(made_up);

@@ -307,6 +307,15 @@ fn given_out(view: &View<'_>, test: &StateTest) -> bool {
     }
 }
 
+/// Whether the function, or one that it calls, returns what a piece of state keeps: what is not there is made, and every copy makes
+/// one for itself.
+pub(super) fn gives_out(view: &View<'_>, place: &Place) -> bool {
+    let of_it = |meant: &crate::program::Meant| view.place(&meant.receiver).is_some_and(|at| at.same(place));
+    let given = view.known.given.get((), || Rc::new(given_events(view)));
+    given.iter().any(|index| view.event(*index).meant(Meaning::Get).is_some_and(of_it))
+        || view.known.given_places.get((), || Rc::new(given_places(view))).iter().any(|at| at.same(place))
+}
+
 /// What the function and those it calls return, and what that is behind calls that only hand it on.
 fn returned(view: &View<'_>, visit: &mut dyn FnMut(&Value)) {
     let inner = view.flat.events.iter().filter(|event| event.inlined).flat_map(|event| &event.returns);
