@@ -41,15 +41,26 @@ pub(super) fn fails_open<'v>(view: &View<'v>, taken: &Taken<'_>) -> Option<&'v F
 
 /// Where a handler, in the function that catches an error of the store, answers with something that counts as taken.
 pub(super) fn caught_as_taken(view: &View<'_>, taken: &Taken<'_>) -> Option<Spot> {
-    let origin = taken.event.origin.0;
-    let facts = view.world.tree.facts(origin).filter(|_| !taken.event.hops.is_empty())?;
+    let tree = view.world.tree;
     let answers = |event: &&Event| match &event.act {
         Act::Exit { kind: ExitKind::Return, value } => {
             event.in_catch && !matches!(value, Value::Null | Value::Bool(false) | Value::Unknown | Value::Number(_))
         }
         _ => false,
     };
-    facts.events.iter().find(answers).map(|event| Spot { file: origin.file, span: event.span })
+    // The function of each call on the way, where that call is in a `try`.
+    let catching = |spot: &Spot| {
+        let functions = tree.files.get(spot.file as usize).map(|facts| &facts.functions[..]).unwrap_or_default();
+        let tries = |event: &Event| event.span == spot.span && event.in_try.is_some();
+        let func = functions.iter().position(|function| function.events.iter().any(tries))?;
+        Some(FnRef { file: spot.file, func: func as u32 })
+    };
+    let on_the_way = taken.event.hops.iter().filter_map(catching).filter(|function| *function != view.root());
+    let own = (!taken.event.hops.is_empty()).then_some(taken.event.origin.0);
+    own.into_iter().chain(on_the_way).find_map(|function| {
+        let found = tree.facts(function)?.events.iter().find(answers)?;
+        Some(Spot { file: function.file, span: found.span })
+    })
 }
 
 /// Where an error of the store, as a value, is answered with what is answered where the lock was taken: by an arm of a helper, or by
