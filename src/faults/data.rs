@@ -10,7 +10,6 @@ use super::damage::{of_count, of_limit, of_place};
 use super::debounce::ends_soon;
 use super::effects::{decided, row_locked, under_a_shared_lock};
 use super::once::{check_then_insert, unbacked_calls};
-use super::refusals::held_by_callees;
 use super::row_named::names_another_row;
 use super::rows::{
     RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, found_or_added, open_writes, row_reads, row_writes,
@@ -288,10 +287,8 @@ fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> 
         return None;
     }
     // Each of them may be the one that is spent: a row is also compared with the time, or with who asks.
-    let by_callees = held_by_callees(view, write.index, write.event);
-    let own = write.guards(view);
-    let guards = own.iter().chain(&by_callees);
-    let mut compared = guards.filter_map(|guard| view.flat.conds.get(guard.cond as usize));
+    let guards = write.guards(view);
+    let mut compared = guards.iter().filter_map(|guard| view.flat.conds.get(guard.cond as usize));
     let of_one_table = same_table(read, write, view);
     let guard = compared.find(|cond| {
         let spent = || of_one_table && spends(view, read, write, &cond.value);

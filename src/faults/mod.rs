@@ -42,7 +42,6 @@ mod process_lock;
 mod provider;
 mod reason;
 mod refresh_stampede;
-mod refusals;
 mod regions;
 mod retry;
 mod row_named;

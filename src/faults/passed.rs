@@ -1,11 +1,11 @@
 //! What must hold behind a call that leaves with an error where it does not: checks that a function of their own makes
-//! (`ensure_open(order)`), or a loop over what is asked for.
+//! (`ensure_open(order)`, `voucher.ensure_open()?`), or a loop over what is asked for.
 
 use std::rc::Rc;
 
 use super::view::View;
-use crate::facts::{Act, Guard};
-use crate::program::FlatEvent;
+use crate::facts::{Act, Guard, Value};
+use crate::program::{FlatEvent, What};
 use crate::syntax::ExitKind;
 
 /// What must hold for an event besides its own guards: with the opposite, an error had left before it.
@@ -13,18 +13,28 @@ pub(super) fn passed(view: &View<'_>, index: u32) -> Rc<[Guard]> {
     let later = view.event(index);
     let mut known: Vec<Guard> = later.guards.to_vec();
     let own = known.len();
-    for (_, exit) in view.events().take_while(|(at, _)| *at < index).filter(|(_, exit)| leaves(exit, later)) {
-        let open = || exit.guards.iter().filter(|guard| !known.contains(guard));
-        // With the opposite of one of them, the error is on another way.
-        if open().any(|guard| known.contains(&opposite(*guard))) {
-            continue;
+    for (_, earlier) in view.events().take_while(|(at, _)| *at < index) {
+        if leaves(earlier, later) {
+            learn(&mut known, &earlier.guards);
         }
-        // Where several lead to the error, the nearest is what it is about.
-        if let Some(last) = open().next_back().map(|guard| opposite(*guard)) {
-            known.push(last);
+        if earlier.propagated && earlier.inlined && !earlier.detached {
+            let errors = earlier.returns.iter().filter(|(value, _)| is_error(view, value));
+            errors.for_each(|(_, on)| learn(&mut known, on));
         }
     }
     known.split_off(own).into()
+}
+
+/// Adds what must hold where an error under these guards did not leave.
+fn learn(known: &mut Vec<Guard>, on: &[Guard]) {
+    let open = || on.iter().filter(|guard| !known.contains(guard));
+    // With the opposite of one of them, the error is on another way.
+    if open().any(|guard| known.contains(&opposite(*guard))) {
+        return;
+    }
+    // Where several lead to the error, the nearest is what it is about.
+    let last = open().next_back().map(|guard| opposite(*guard));
+    known.extend(last);
 }
 
 /// Whether an exit is an error that leaves all that a later event is in. What the function asks itself is among the event's own
@@ -35,6 +45,15 @@ fn leaves(exit: &FlatEvent, later: &FlatEvent) -> bool {
         && !(exit.in_catch || exit.in_finally || exit.detached || later.detached)
         && (!exit.hops.is_empty() || exit.in_loop.is_some())
         && (!caught || exit.caught == later.caught && !later.in_catch)
+}
+
+/// Whether a value is an error, where errors are values: what no pack speaks of and the language itself makes, or nothing.
+fn is_error(view: &View<'_>, value: &Value) -> bool {
+    let Value::Flat(at) = value else { return *value == Value::Null };
+    let made = view.event(*at);
+    matches!(made.what, What::Nothing)
+        && matches!(made.call(), Some((Value::Global(_), args)) if args.len() == 1)
+        && view.world.tree.errors_are_values(made.origin.0.file)
 }
 
 fn opposite(guard: Guard) -> Guard {

@@ -191,8 +191,8 @@ impl Link {
         self.connection.max_concurrent_send_streams()
     }
 
-    /// Opens a request, all but the last byte of its body.
-    pub fn stage(&mut self, request: &Request, tls: bool) -> Result<(), String> {
+    /// Opens a request, with at most so many bytes of its body, and never the last.
+    pub fn stage(&mut self, request: &Request, tls: bool, ahead: usize) -> Result<(), String> {
         let (head, body) = parts(request, tls).map_err(|what| format!("{}: {what}", self.name))?;
         let failed = |error: h2::Error| format!("a request could not be opened: {error}");
         for _ in 0..2 {
@@ -203,7 +203,7 @@ impl Link {
             self.turn();
         }
         let (response, mut sender) = self.client.send_request(head, false).map_err(failed)?;
-        let split = body.len().saturating_sub(1);
+        let split = body.len().saturating_sub(1).min(ahead);
         if split > 0 {
             sender.send_data(body.slice(..split), false).map_err(failed)?;
             self.ahead += split;

@@ -14,12 +14,15 @@ use super::request::Hold;
 use super::volley::{CALM, Flight, Hit, Overlap, Range, STAGING, Shot, Times, YIELD};
 use link::{Fate, Link};
 
+/// What a connection may send before it is answered, in bytes: the initial window of RFC 6928, less room for the frames' heads.
+const ONE_FLIGHT: usize = 14_600 - 9 * 100;
+
 /// Sends one request and waits for its answer.
 pub fn single(range: &Range<'_>, shot: &Shot) -> Result<Hit, String> {
     let copy = &range.copies[shot.copy];
     let mut link = Link::open(copy, &range.tls, range.timeout)?;
     let began = Instant::now();
-    let sent = link.stage(&shot.request, copy.endpoint.tls).and_then(|()| link.let_go());
+    let sent = link.stage(&shot.request, copy.endpoint.tls, 0).and_then(|()| link.let_go());
     let released = began.elapsed();
     if let Err(what) = sent {
         let times = Times { released, ..Times::default() };
@@ -39,8 +42,11 @@ pub fn fire(range: &Range<'_>, shots: &[Shot]) -> Result<Flight, String> {
     if range.hold == Hold::Header {
         links.iter_mut().for_each(Link::hold);
     }
+    // Putting a body of two parts together is work that comes between the requests.
+    let bodies: usize = shots.iter().map(|shot| shot.request.bytes.len() - shot.request.body_at).sum();
+    let ahead = if bodies <= ONE_FLIGHT { 0 } else { usize::MAX };
     for (shot, &(link, _)) in shots.iter().zip(&places) {
-        links[link].stage(&shot.request, range.copies[shot.copy].endpoint.tls)?;
+        links[link].stage(&shot.request, range.copies[shot.copy].endpoint.tls, ahead)?;
     }
     for link in &mut links {
         if range.interrupt.raised() {
