@@ -7,7 +7,7 @@
 mod common;
 
 use std::collections::HashSet;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use axum::http::StatusCode;
 use axum::routing::post;
 use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
-use common::{hammer, serve};
+use common::{hammer, serve_at};
 use serde_json::Value;
 
 /// How long the service works between look-up and write; none where both are one step.
@@ -142,7 +142,10 @@ fn volleys_at(servers: &[SocketAddr], requests: usize, rounds: usize) -> anyhow:
 
 /// A copy, whose handlers each have a thread while they work, as those that ask a database do.
 fn copy(store: Store) -> anyhow::Result<SocketAddr> {
-    serve(Router::new().route("/", post(redeem)).with_state(store))
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    std::thread::spawn(move || serve_at(listener, Router::new().route("/", post(redeem)).with_state(store)));
+    Ok(address)
 }
 
 async fn redeem(State(store): State<Store>, code: String) -> StatusCode {

@@ -13,15 +13,7 @@ struct Line {
     args: HammerArgs,
 }
 
-/// A hyper server of one thread at a free port of this machine, beside whatever else this program does.
-pub fn serve(service: Router) -> anyhow::Result<SocketAddr> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let address = listener.local_addr()?;
-    std::thread::spawn(move || serve_at(listener, service));
-    Ok(address)
-}
-
-/// Serves until the program ends.
+/// A hyper server of one thread, that serves until the program ends.
 pub fn serve_at(listener: TcpListener, service: Router) -> anyhow::Result<()> {
     listener.set_nonblocking(true)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;

@@ -310,7 +310,7 @@ impl Link {
     }
 
     /// A ping and its echo: all that was sent before has been taken in.
-    fn echoed(&mut self, timeout: Duration) -> Result<(), String> {
+    pub fn echoed(&mut self, timeout: Duration) -> Result<(), String> {
         let until = Instant::now() + timeout;
         let mut context = Context::from_waker(Waker::noop());
         self.pings.send_ping(h2::Ping::opaque()).map_err(|error| format!("{}: {error}", self.name))?;

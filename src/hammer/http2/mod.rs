@@ -61,6 +61,8 @@ pub fn fire(range: &Range<'_>, shots: &[Shot]) -> Result<Flight, String> {
     links.iter_mut().for_each(Link::turn);
     let early: Vec<Vec<bool>> = links.iter().map(|link| link.answered().collect()).collect();
     if range.hold == Hold::Body {
+        // What has stood still for long is slow to begin: the other side is woken first.
+        links.iter_mut().try_for_each(|link| link.echoed(STAGING))?;
         links.iter_mut().for_each(Link::hold);
     }
     let held = links.iter_mut().map(Link::held).collect::<Result<Vec<_>, _>>()?;

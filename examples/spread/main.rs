@@ -1,15 +1,17 @@
-//! How close together a volley arrives: the spread between the first and the last handler entry at a hyper server, over
-//! many volleys, beside `oha`, `hey`, `h2load`, `k6` and `curl` where they are installed, over HTTP/1.1 and HTTP/2. Once with a
-//! handler that works for 5 ms, as one that asks a database does: this is the spread of the arrivals. Once with one that answers
-//! at once: answering the first requests then holds up the reading of the last, on a machine with few processors by more than
-//! the release itself takes.
+//! How close together a volley arrives: the spread between the first and the last handler entry at a server, over many
+//! volleys, beside `oha`, `hey`, `h2load`, `k6` and `curl` where they are installed, over HTTP/1.1 and HTTP/2. Once at a bare
+//! epoll loop. Then at hyper, with a handler that works for 5 ms, as one that asks a database does: this is the spread of the
+//! arrivals. Last at hyper with one that answers at once: answering the first requests then holds up the reading of the last, on
+//! a machine with few processors by more than the release itself takes.
 //!
 //!     cargo run --release --example spread [-- VOLLEYS REQUESTS]
 //!     cargo run --release --example spread -- most [COPIES REQUESTS]
 //!
 //! The second fires as much as there can be, and says what memory that takes.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod epoll;
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -20,24 +22,78 @@ use std::time::{Duration, Instant};
 use axum::extract::State;
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use common::{hammer, serve, serve_at};
+use clap::ValueEnum;
+use common::{hammer, serve_at};
 use serde_json::{Value, json};
 
-/// What a handler is given to do, and the word for it.
-const WORK: [(&str, Duration); 2] =
-    [("a handler that works for 5 ms", Duration::from_millis(5)), ("a handler that answers at once", Duration::ZERO)];
+/// What is fired at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, clap::ValueEnum)]
+enum Server {
+    Epoll,
+    HyperThatWorks,
+    #[default]
+    HyperAtOnce,
+}
+
+impl Server {
+    fn work(self) -> Duration {
+        if self == Server::HyperThatWorks { Duration::from_millis(5) } else { Duration::ZERO }
+    }
+
+    fn named(self) -> &'static str {
+        match self {
+            Server::Epoll => "a bare epoll loop",
+            Server::HyperThatWorks => "hyper, a handler that works for 5 ms",
+            Server::HyperAtOnce => "hyper, a handler that answers at once",
+        }
+    }
+
+    fn knows_http2(self) -> bool {
+        self != Server::Epoll
+    }
+}
 
 type Arrivals = Arc<Mutex<Vec<Instant>>>;
 
 #[derive(Clone, Default)]
 struct Handler {
     arrivals: Arrivals,
-    work: Duration,
+    server: Server,
 }
 
 impl Handler {
+    fn of(server: Server) -> Handler {
+        Handler { server, ..Handler::default() }
+    }
+
     fn service(&self) -> Router {
         Router::new().route("/", post(note)).route("/spread", get(told)).with_state(self.clone())
+    }
+
+    /// Serves until the program ends.
+    fn serve(&self, listener: TcpListener) -> anyhow::Result<()> {
+        match self.server {
+            Server::Epoll => epoll::serve(listener, self),
+            _ => serve_at(listener, self.service()),
+        }
+    }
+
+    /// A copy beside whatever else this program does.
+    fn copy(&self) -> anyhow::Result<SocketAddr> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let (address, handler) = (listener.local_addr()?, self.clone());
+        std::thread::spawn(move || handler.serve(listener));
+        Ok(address)
+    }
+
+    fn note(&self, at: Instant) {
+        self.arrivals.lock().unwrap_or_else(PoisonError::into_inner).push(at);
+    }
+
+    /// What was seen since this was asked last.
+    fn told(&self) -> Value {
+        let arrivals = self.taken();
+        json!({ "us": between(&arrivals).as_micros() as u64, "arrivals": arrivals.len() })
     }
 
     /// The arrivals since this was asked last.
@@ -51,9 +107,9 @@ fn main() -> anyhow::Result<()> {
     let number = |at: usize, usual: usize| words.get(at).map_or(Ok(usual), |word| word.parse());
     match words.first().map(String::as_str) {
         Some("serve") => {
-            let work = Duration::from_micros(number(1, 0)? as u64);
+            let server = words.get(1).map_or(Ok(Server::default()), |word| Server::from_str(word, true));
             let listener = TcpListener::bind(("127.0.0.1", std::env::var("PORT")?.parse()?))?;
-            serve_at(listener, Handler { work, ..Handler::default() }.service())
+            Handler::of(server.map_err(anyhow::Error::msg)?).serve(listener)
         }
         Some("most") => most(number(1, 10)?, number(2, 1000)?),
         _ => spreads(number(0, 30)?, number(1, 50)?),
@@ -63,16 +119,16 @@ fn main() -> anyhow::Result<()> {
 #[allow(clippy::print_stdout)]
 fn spreads(volleys: usize, requests: usize) -> anyhow::Result<()> {
     println!("{requests} requests, {volleys} volleys; spread of handler entries, median (p90) in us");
-    for (name, work) in WORK {
-        println!("\n{name}");
-        compare(&Handler { work, ..Handler::default() }, volleys, requests)?;
+    for server in Server::value_variants() {
+        println!("\n{}", server.named());
+        compare(&Handler::of(*server), volleys, requests)?;
     }
     Ok(())
 }
 
 #[allow(clippy::print_stdout)]
 fn compare(handler: &Handler, volleys: usize, requests: usize) -> anyhow::Result<()> {
-    let servers = (0..3).map(|_| serve(handler.service())).collect::<anyhow::Result<Vec<_>>>()?;
+    let servers = (0..3).map(|_| handler.copy()).collect::<anyhow::Result<Vec<_>>>()?;
     let folder = tempfile::tempdir()?;
     let (body, script) = (folder.path().join("body.json"), folder.path().join("volley.js"));
     let (count, url) = (requests.to_string(), format!("http://{}/", servers[0]));
@@ -87,7 +143,7 @@ fn compare(handler: &Handler, volleys: usize, requests: usize) -> anyhow::Result
     )?;
     let (body, script) = (body.display().to_string(), script.display().to_string());
     let each = format!("{url}?[1-{count}]");
-    let mut ways = [
+    let mut ways = vec![
         Way::new("io_uring, one copy", || ours(&servers[..1], requests, &["--release=io_uring"])),
         Way::new("io_uring, three copies", || ours(&servers, requests, &["--release=io_uring"])),
         Way::new("loop, one copy", || ours(&servers[..1], requests, &["--release=loop"])),
@@ -100,24 +156,29 @@ fn compare(handler: &Handler, volleys: usize, requests: usize) -> anyhow::Result
             let at_once = ["-s", "-Z", "--parallel-immediate", "--parallel-max", &count, "-o", "/dev/null", "-d", "{}", &each];
             peer("curl", &at_once)
         }),
-        Way::new("HTTP/2, one copy", || ours(&servers[..1], requests, &["--http2"])),
-        Way::new("HTTP/2, three copies", || ours(&servers, requests, &["--http2"])),
-        Way::new("oha, HTTP/2", || {
-            peer("oha", &["--no-tui", "--http2", "-n", &count, "-c", "1", "-p", &count, "-m", "POST", "-d", "{}", &url])
-        }),
-        Way::new("h2load, HTTP/2", || peer("h2load", &["-n", &count, "-c", "1", "-m", &count, "-d", &body, &url])),
-        Way::new("curl, HTTP/2", || {
-            let at_once = ["-s", "-Z", "--http2-prior-knowledge", "--parallel-max", &count, "-o", "/dev/null", "-d", "{}", &each];
-            peer("curl", &at_once)
-        }),
     ];
+    if handler.server.knows_http2() {
+        ways.extend([
+            Way::new("HTTP/2, one copy", || ours(&servers[..1], requests, &["--http2"])),
+            Way::new("HTTP/2, three copies", || ours(&servers, requests, &["--http2"])),
+            Way::new("oha, HTTP/2", || {
+                peer("oha", &["--no-tui", "--http2", "-n", &count, "-c", "1", "-p", &count, "-m", "POST", "-d", "{}", &url])
+            }),
+            Way::new("h2load, HTTP/2", || peer("h2load", &["-n", &count, "-c", "1", "-m", &count, "-d", &body, &url])),
+            Way::new("curl, HTTP/2", || {
+                let at_once =
+                    ["-s", "-Z", "--http2-prior-knowledge", "--parallel-max", &count, "-o", "/dev/null", "-d", "{}", &each];
+                peer("curl", &at_once)
+            }),
+        ]);
+    }
     let mut frozen = Way::new("freeze gate, one copy", || Ok(()));
     // In turns, so that what else the machine does is shared by all.
     for _ in 0..volleys {
         for way in &mut ways {
             way.measure(|fire| spread(handler, requests, fire));
         }
-        frozen.measure(|_| frozen_volley(handler.work, requests));
+        frozen.measure(|_| frozen_volley(handler.server, requests));
     }
     for way in ways.iter_mut().chain([&mut frozen]) {
         let shown = way.show();
@@ -164,17 +225,16 @@ impl<'w> Way<'w> {
 }
 
 async fn note(State(handler): State<Handler>, _body: String) -> &'static str {
-    let now = Instant::now();
-    handler.arrivals.lock().unwrap_or_else(PoisonError::into_inner).push(now);
-    if !handler.work.is_zero() {
-        tokio::time::sleep(handler.work).await;
+    handler.note(Instant::now());
+    let work = handler.server.work();
+    if !work.is_zero() {
+        tokio::time::sleep(work).await;
     }
     "ok"
 }
 
 async fn told(State(handler): State<Handler>) -> Json<Value> {
-    let arrivals = handler.taken();
-    Json(json!({ "us": between(&arrivals).as_micros() as u64, "arrivals": arrivals.len() }))
+    Json(handler.told())
 }
 
 /// From the first to the last.
@@ -194,8 +254,9 @@ fn spread(handler: &Handler, requests: usize, fire: &Fire<'_>) -> anyhow::Result
 }
 
 /// The same at a copy that hammer starts, so that it can stop it; the copy says what it saw.
-fn frozen_volley(work: Duration, requests: usize) -> anyhow::Result<Duration> {
-    let run = format!("--run={} serve {}", std::env::current_exe()?.display(), work.as_micros());
+fn frozen_volley(server: Server, requests: usize) -> anyhow::Result<Duration> {
+    let server = server.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+    let run = format!("--run={} serve {server}", std::env::current_exe()?.display());
     let fixed = ["--copies=1", "--gate=freeze", "--verify=GET /spread json:$", "--expect=after.arrivals > 1", "-d{}"];
     let mut options: Vec<String> = fixed.map(str::to_owned).to_vec();
     options.extend([run, format!("-n{requests}")]);
@@ -224,7 +285,7 @@ fn peer(program: &str, words: &[&str]) -> anyhow::Result<()> {
 #[allow(clippy::print_stdout)]
 fn most(copies: usize, requests: usize) -> anyhow::Result<()> {
     let began = Instant::now();
-    let run = format!("--run={} serve 0", std::env::current_exe()?.display());
+    let run = format!("--run={} serve", std::env::current_exe()?.display());
     let requests = format!("-n{}", requests * copies);
     let options = [run, format!("--copies={copies}"), "-d{}".to_owned(), requests, "--expect=successes >= 0".to_owned()];
     let report = hammer(&options, &[])?;
