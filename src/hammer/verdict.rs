@@ -38,6 +38,9 @@ impl Verdict {
     }
 }
 
+/// Of so many rounds, one may be in vain: the others speak for the guard.
+const FEW: usize = 10;
+
 /// Decides, with the reasons in sentences. `interrupted`: the run was cut short.
 pub fn decide(experiments: &[Experiment], interrupted: bool) -> (Verdict, Vec<String>) {
     if is_stale_read(experiments) {
@@ -53,9 +56,20 @@ pub fn decide(experiments: &[Experiment], interrupted: bool) -> (Verdict, Vec<St
     if interrupted {
         doubts.push("The run was interrupted; this is what was seen until then.".to_owned());
     }
-    for (index, experiment) in experiments.iter().enumerate() {
-        let again = |later: &Experiment| later.cell == experiment.cell && later.round == experiment.round;
-        if !(experiment.was_in_vain() && experiments[index + 1..].iter().any(again)) {
+    // What each round came to: a volley in vain is fired again.
+    let last: Vec<&Experiment> = experiments
+        .iter()
+        .enumerate()
+        .filter(|(index, one)| {
+            let again = |later: &Experiment| later.cell == one.cell && later.round == one.round;
+            !(one.was_in_vain() && experiments[index + 1..].iter().any(again))
+        })
+        .map(|(_, one)| one)
+        .collect();
+    for experiment in &last {
+        let rounds = || last.iter().filter(|other| other.cell == experiment.cell);
+        let in_vain = rounds().filter(|other| other.was_in_vain()).count();
+        if !(experiment.was_in_vain() && in_vain * FEW <= rounds().count()) {
             doubts.extend(doubt(experiment));
         }
     }
@@ -212,8 +226,12 @@ mod tests {
         in_vain.overlap = Some(Overlap { depth: 0, copies: 0, early: 0 });
         all.insert(all.len() - 1, in_vain.clone());
         assert_eq!(decide(&all, false).0, Verdict::Held);
-        all.push(in_vain);
+        all.push(in_vain.clone());
         assert_eq!(decide(&all, false).0, Verdict::Inconclusive);
+        all.extend((6..=8).map(|round| Experiment::example(C4, round, Yes, &[1, 0])));
+        assert_eq!(decide(&all, false).0, Verdict::Inconclusive, "one of nine");
+        all.push(Experiment::example(C4, 9, Yes, &[1, 0]));
+        assert_eq!(decide(&all, false).0, Verdict::Held, "one of ten");
     }
 
     #[test]
