@@ -8,6 +8,7 @@ use super::harm::{Mark, of_mark};
 use super::row_named::of_another;
 use super::rows::{RowRead, RowWrite, named_part, row_writes, same_table};
 use super::transactions::transactions;
+use super::unread::unread;
 use super::view::View;
 use crate::facts::{Act, Guard, Value};
 use crate::program::{Column, ColumnKind, FlatEvent, Op, What, column_key, names_a_member};
@@ -31,6 +32,11 @@ pub(super) fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -
     let filled = filled_in(view, read, write, column, &free);
     let costs = if filled { costs.min(Severity::Warning) } else { costs };
     let message = match filled {
+        false if write.statement.conditional() => format!(
+            "{} is found with `{}` free and marked by a write that asks again, but nobody looks whether it changed a row: the second of two requests changes none and goes on",
+            table(write, read),
+            column.name
+        ),
         true => format!(
             "{} is found without `{}`, which is then made and filled in without asking again: of two requests at once both make one, and the first to finish is overwritten",
             table(write, read),
@@ -105,7 +111,8 @@ fn equal(left: &Value, right: &Value) -> bool {
 /// The column that a write marks after it was found free, and how it was found.
 pub(super) fn marked<'w>(view: &View<'_>, read: &RowRead<'_>, write: &'w RowWrite<'_>) -> Option<(&'w Column, Free)> {
     let statement = &write.statement;
-    if statement.op != Op::Update || statement.conditional() || !same_table(read, write, view) || write.event.detached {
+    let decides = statement.conditional() && !unread(view, write);
+    if statement.op != Op::Update || decides || !same_table(read, write, view) || write.event.detached {
         return None;
     }
     if refused_and_caught(view, write) || !same_row(view, read, write) {
@@ -172,6 +179,17 @@ fn leads_on(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &
         event.guards.iter().any(|guard| asks.iter().any(|own| own.cond == guard.cond && (own.holds == guard.holds) == so))
     };
     let writes = row_writes(view);
+    // Behind a mark that was made in vain, all that follows is too much.
+    if write.statement.conditional() {
+        let adds = |at: u32| {
+            let mut sets = writes.iter().filter(|other| other.index == at).flat_map(|other| &other.statement.sets);
+            sets.any(|column| column.kind == ColumnKind::Relative)
+        };
+        return view.events().any(|(index, event)| {
+            let follows = index > write.index && guarded(event, true) && !event.detached;
+            follows && (adds(index) || works_twice(view, &writes, index, event))
+        });
+    }
     let led = || {
         view.events().filter(|(index, _)| *index != write.index).any(|(index, event)| {
             let on_the_way = || guarded(event, true) || asks.is_empty() && index > read.index;

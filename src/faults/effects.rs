@@ -258,9 +258,12 @@ pub fn by_a_claim(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reas
 }
 
 /// What decides about a change of a row besides the write itself. A row that was added under a key that says more than whose row it
-/// is (one for each customer of a voucher) lets others come to the same row.
+/// is (one for each customer of a voucher) lets others come to the same row, as does a claim of what many of belong to one (the
+/// requests of one account).
 pub(super) fn decided_for_its_row(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
-    let of_this_row = |claim: &FlatEvent| !event.statement().is_some_and(|write| says_more(view, claim, write));
+    let of_this_row = |claim: &FlatEvent| {
+        !event.statement().is_some_and(|write| says_more(view, claim, write) || of_many(view, claim, event, write))
+    };
     by_a_claim_that(view, index, event, &of_this_row).or_else(|| under_a_shared_lock(view, index, event))
 }
 
@@ -278,6 +281,23 @@ fn says_more(view: &View<'_>, claim: &FlatEvent, write: &Statement) -> bool {
         && met.all(|key| key.columns.iter().filter_map(|column| set(column)).any(|value| plain(value) && !named(value)))
 }
 
+/// Whether a claim is of a row of another table, by nothing that names the row that is changed.
+fn of_many(view: &View<'_>, claim: &FlatEvent, event: &FlatEvent, write: &Statement) -> bool {
+    let Some(claimed) = claim.statement().filter(|statement| statement.op == Op::Update) else { return false };
+    if claimed.table.is_none() || write.table.is_none() || claimed.table == write.table {
+        return false;
+    }
+    let keys = |statement: &Statement| -> Vec<Value> {
+        let named = statement.wheres.iter().filter(|column| column.kind == ColumnKind::Equal);
+        named.map(|column| column.value.clone()).filter(|value| *value != Value::Unknown).collect()
+    };
+    let found = event.call().into_iter().flat_map(|(_, args)| args.iter().flat_map(|(_, value)| view.flat.depends(value)));
+    let found = found.filter_map(|at| view.event(at).statement()).filter(|read| read.table == write.table);
+    let of_claim = keys(claimed);
+    let of_row: Vec<Value> = found.flat_map(keys).chain(keys(write)).collect();
+    !of_claim.is_empty() && !of_row.is_empty() && !of_claim.iter().any(|value| of_row.contains(value))
+}
+
 fn by_a_claim_that(view: &View<'_>, index: u32, event: &FlatEvent, counts: &dyn Fn(&FlatEvent) -> bool) -> Option<Reason> {
     let deciding = view.always_decided_by(event);
     let claimed = |at: &&u32| **at < index && claims(view, view.event(**at)) && counts(view.event(**at));
@@ -292,7 +312,7 @@ fn by_a_claim_that(view: &View<'_>, index: u32, event: &FlatEvent, counts: &dyn 
     view.events().take_while(|(at, _)| *at < index).find_map(|(_, earlier)| {
         let inserts = matches!(&earlier.what, What::Statement(statement) if statement.op == Op::Insert && !statement.conflict);
         let refused = inserts
-            && earlier.caught.as_ref().is_none_or(|(_, throws)| *throws)
+            && (earlier.caught.as_ref().is_none_or(|(_, throws)| *throws) || earlier.caught == event.caught && !event.in_catch)
             && earlier.guards.iter().all(|guard| guards.contains(guard))
             && counts(earlier);
         refused.then(|| unique_key(view, earlier)).flatten()
@@ -304,7 +324,18 @@ fn handed_out(view: &View<'_>, event: &FlatEvent) -> Option<u32> {
     let (callee, args) = event.call()?;
     let mut on = view.flat.depends(callee);
     args.iter().for_each(|(_, value)| on.extend(view.flat.depends(value)));
-    on.into_iter().filter(|at| gives_rows(view.event(*at))).min()
+    // What was put into an object that is handed over, a message with its recipient.
+    let filled: Vec<u32> = (view.events())
+        .filter_map(|(_, filling)| match &filling.act {
+            Act::Write { place: Value::Member(of, _) | Value::Index(of, _), value, .. } => match &**of {
+                Value::Flat(made) if on.contains(made) => Some(view.flat.depends(value)),
+                _ => None,
+            },
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    on.into_iter().chain(filled).filter(|at| gives_rows(view.event(*at))).min()
 }
 
 /// Whether a write gives back the rows it found and changed or took away.

@@ -57,6 +57,7 @@ mod ticker;
 mod transaction_held;
 mod transactions;
 mod unleased_job;
+mod unread;
 mod version;
 mod view;
 mod ways;

@@ -285,16 +285,23 @@ fn speaks_of(view: &View<'_>, value: &Value, change: &StateChange, at: Spot) -> 
     !only_size || view.made(&change.place).kind != crate::rules::TypeKind::State
 }
 
-/// Whether one outcome of a condition ends in a refusal: an error thrown, a falsy or error answer.
+/// Whether one outcome of a condition ends in a refusal: an error thrown, a falsy or error answer, nothing where the other gives
+/// something.
 fn refuses(view: &View<'_>, cond: u32) -> bool {
+    let is_under = |event: &FlatEvent| event.guards.iter().any(|guard| guard.cond == cond || same_cond(view, guard.cond, cond));
+    // Who asks for something gets nothing.
+    let gives = |event: &FlatEvent, from: &FlatEvent| {
+        event.hops == from.hops
+            && matches!(&event.act, Act::Exit { kind: ExitKind::Return, value } if !matches!(value, Value::Null | Value::Unknown))
+    };
     view.events().any(|(_, event)| {
-        let under = event.guards.iter().any(|guard| guard.cond == cond || same_cond(view, guard.cond, cond));
-        under
+        is_under(event)
             && match &event.act {
                 Act::Exit { kind: ExitKind::Throw, .. } => true,
                 Act::Exit { kind: ExitKind::Return, value } => match value {
                     Value::Bool(_) => true,
-                    Value::Null | Value::Unknown => false,
+                    Value::Null => view.events().any(|(_, other)| gives(other, event)),
+                    Value::Unknown => false,
                     other => says_no(view, other),
                 },
                 Act::Call { args, .. } => args.iter().any(|(_, value)| says_no(view, value)),

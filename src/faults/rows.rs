@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use super::dirty::dirty;
-use super::effects::{decided_apart, decided_for_its_row, unique_key};
+use super::effects::{decided_apart, decided_elsewhere, decided_for_its_row, unique_key};
 use super::process_guard::is_memo;
 use super::tests_of_state::{changes, tests_guarding};
+use super::unread::unread;
 use super::view::View;
 use crate::facts::{Act, Guard, Value};
 use crate::program::{Column, FlatEvent, Op, Statement, Ty, What, column_key};
@@ -109,6 +110,8 @@ pub fn open_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
         let sound = match write.statement.op {
             Op::Upsert => None,
             Op::Update if !write.statement.conditional() => decided_for_its_row(view, index, event),
+            // It decides about itself alone.
+            Op::Update if unread(view, write) => decided_elsewhere(view, index, event),
             _ => decided_apart(view, index, event),
         };
         !(guarded_here || locked_badly || sound.is_some())

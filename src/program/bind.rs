@@ -156,7 +156,7 @@ pub fn statement(look: &Look<'_>, meant: &Meant, file: u32) -> Statement {
         statement.op = op;
     }
     apply(look, meant, &mut statement, file);
-    if statement.op == Op::Save {
+    if statement.op == Op::Save || meant.is == Meaning::Track && statement.sets.is_empty() {
         made_new(look, &mut statement, file);
     }
     if statement.table.is_none() {
@@ -202,13 +202,15 @@ fn made_new(look: &Look<'_>, statement: &mut Statement, file: u32) {
     }
 }
 
-/// Whether a value is an object made by a class of the tree, or a list that holds one.
+/// Whether a value is an object made by a class of the tree or by a library for one, or a list that holds one.
 fn made_here(look: &Look<'_>, value: &Value, file: u32) -> bool {
+    let of_a_class = |value: &Value| {
+        look.call(value)
+            .is_some_and(|(callee, _)| matches!(look.tree.ty(&super::flat::plain(look.events, &callee), file), Ty::Class(_)))
+    };
     match value {
         Value::List(items) => items.iter().any(|item| made_here(look, item, file)),
-        _ => look
-            .call(value)
-            .is_some_and(|(callee, _)| matches!(look.tree.ty(&super::flat::plain(look.events, &callee), file), Ty::Class(_))),
+        _ => of_a_class(value) || look.meaning(value, file).is_some_and(|meant| meant.flag("makes")),
     }
 }
 

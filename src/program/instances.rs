@@ -3,9 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::meaning::Meant;
 use super::tree::owner_file;
 use super::{ClassRef, Tree, Ty};
-use crate::facts::{Act, FnRef, Value};
+use crate::facts::{Act, Event, FnRef, Value};
 use crate::files::Atom;
 use crate::rules::{Meaning, TypeKind};
 
@@ -33,6 +34,7 @@ impl Instances {
         let mut made: Vec<(ClassRef, FnRef, bool)> = vec![];
         let mut calls: HashMap<FnRef, usize> = HashMap::new();
         let mut at_start: HashSet<FnRef> = HashSet::new();
+        let used = used_by_handlers(tree);
         for function in tree.all_functions() {
             let Some(facts) = tree.facts(function) else { continue };
             for (index, event) in facts.events.iter().enumerate() {
@@ -43,10 +45,14 @@ impl Instances {
                 match tree.ty(callee, function.file) {
                     Ty::Class(class) => {
                         let result = Value::Result(function, index as u32);
-                        let given_out = facts.events.iter().any(|other| match &other.act {
+                        let returned = |other: &Event| match &other.act {
                             Act::Exit { value, .. } => value.any(&|part| *part == result),
                             _ => false,
-                        });
+                        };
+                        let registered = || {
+                            facts.locals.iter().any(|(name, value)| *value == result && used.contains(&(function, name.clone())))
+                        };
+                        let given_out = facts.events.iter().any(returned) || registered();
                         match kept(tree, function, &result) {
                             Kept::Nowhere => made.push((class, function, given_out)),
                             Kept::ByModule => made.push((class, FnRef { func: 0, ..function }, given_out)),
@@ -87,6 +93,57 @@ impl Instances {
             _ => Instance::Unseen,
         }
     }
+}
+
+/// Variables of functions that a handler uses which is written inside them: what they hold lives for as long as it is registered.
+fn used_by_handlers(tree: &Tree) -> HashSet<(FnRef, Atom)> {
+    let enters = |meant: &Meant| matches!(meant.is, Meaning::Entry | Meaning::Job);
+    let mut handlers: HashSet<FnRef> = HashSet::new();
+    for function in tree.all_functions() {
+        let Some(facts) = tree.facts(function) else { continue };
+        if facts
+            .decorators
+            .iter()
+            .any(|(mark, _)| super::decorator(tree, mark, function.file).is_some_and(|meant| enters(&meant)))
+        {
+            handlers.insert(function);
+        }
+        for event in &facts.events {
+            let Act::Call { callee, args, .. } = &event.act else { continue };
+            let given =
+                || args.iter().filter_map(|(_, value)| if let Value::Function(given) = value { Some(*given) } else { None });
+            if given().next().is_some() && super::meaning(tree, callee, args, function.file).is_some_and(|meant| enters(&meant)) {
+                handlers.extend(given());
+            }
+        }
+    }
+    let mut used = HashSet::new();
+    for handler in &handlers {
+        let Some(facts) = tree.facts(*handler) else { continue };
+        let mut note = |value: &Value| {
+            value.walk(&mut |part| {
+                if let Value::Captured(function, name) = part {
+                    used.insert((*function, name.clone()));
+                }
+            });
+        };
+        facts.conds.iter().for_each(|cond| note(&cond.value));
+        for event in &facts.events {
+            match &event.act {
+                Act::Call { callee, args, .. } => {
+                    note(callee);
+                    args.iter().for_each(|(_, value)| note(value));
+                }
+                Act::Write { place, value, .. } => {
+                    note(place);
+                    note(value);
+                }
+                Act::Exit { value, .. } | Act::Enter { value } => note(value),
+                _ => {}
+            }
+        }
+    }
+    used
 }
 
 /// Whether objects of a class are rows of a table: as many as there are rows.

@@ -16,6 +16,11 @@ const DEEPEST: usize = 16;
 /// What tells one router from another: the call that makes it.
 pub type Router = (FnRef, u32);
 
+/// The table of routes that a module is, where what is registered in it has no router of its own.
+pub fn table(file: u32) -> Router {
+    (FnRef { file, func: 0 }, u32::MAX)
+}
+
 /// A router below a path.
 #[derive(Debug, Clone)]
 pub struct Mount {
@@ -73,16 +78,32 @@ fn same_kind(look: &Look<'_>, value: &Value) -> Option<Value> {
 }
 
 /// What a call hangs below its receiver.
-pub fn mounts(look: &Look<'_>, meant: &Meant) -> Vec<Mount> {
-    let Some(hung) = meant.part("mounts") else { return vec![] };
-    let values = match hung {
-        Value::List(values) => values.to_vec(),
-        value => vec![value.clone()],
-    };
+pub fn mounts(look: &Look<'_>, meant: &Meant, file: u32) -> Vec<Mount> {
     let (below, prefix) = (router(look, &meant.receiver), meant.text("prefix").unwrap_or_default());
     let instead = meant.flag("instead") && !prefix.is_empty();
-    let routers = values.iter().filter_map(|value| router(look, value));
-    routers.map(|router| Mount { router, below, prefix: prefix.clone(), instead }).collect()
+    hung(look, meant, file).into_iter().map(|router| Mount { router, below, prefix: prefix.clone(), instead }).collect()
+}
+
+/// What a registration hangs below its path, where that is given in a handler's place: `path("orders/", include("orders.urls"))`.
+pub fn included(look: &Look<'_>, meant: &Meant, below: Option<Router>, file: u32) -> Vec<Mount> {
+    let Some(hangs) = meant.part("handler").and_then(|value| look.meaning(value, file)) else { return vec![] };
+    if hangs.is != Meaning::Mount {
+        return vec![];
+    }
+    let prefix = meant.text("route").unwrap_or_default();
+    let of = |router| Mount { router, below, prefix: prefix.clone(), instead: false };
+    hung(look, &hangs, file).into_iter().map(of).collect()
+}
+
+/// The routers that a call hangs somewhere; a text names a module.
+fn hung(look: &Look<'_>, meant: &Meant, file: u32) -> Vec<Router> {
+    let values = match meant.part("mounts") {
+        Some(Value::List(values)) => values.to_vec(),
+        Some(value) => vec![value.clone()],
+        None => vec![],
+    };
+    let module = |value: &Value| look.tree.imported_file(file, &value.text()?).map(table);
+    values.iter().filter_map(|value| router(look, value).or_else(|| module(value))).collect()
 }
 
 /// A router that is made below a path.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::convention::by_convention;
 use super::flat::What;
-use super::mount::{Mount, Mounts, Router, joined, made_below, mounts, router};
+use super::mount::{Mount, Mounts, Router, included, joined, made_below, mounts, router, table};
 use super::packages::{idle_folders, within};
 use super::route::{Route, chained};
 use super::{Flat, Look, Spot, Tree, Ty, decorator};
@@ -71,12 +71,14 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
     for (index, event) in flat.events.iter().enumerate().filter(|(_, event)| event.hops.is_empty()) {
         let Act::Call { callee, args, .. } = &event.act else { continue };
         if let What::Meant(meant) = &event.what {
-            links.mounts.extend(mounts(&look, meant));
+            links.mounts.extend(mounts(&look, meant, function.file));
         }
         if let What::Meant(meant) = &event.what
             && matches!(meant.is, Meaning::Entry | Meaning::Job)
         {
-            let at_router = router(&look, &meant.receiver);
+            let own_table = || (function.func == 0).then(|| table(function.file));
+            let at_router = router(&look, &meant.receiver).or_else(own_table);
+            links.mounts.extend(included(&look, meant, at_router, function.file));
             let job = meant.is == Meaning::Job;
             let kind = if job { "job".to_owned() } else { meant.text("kind").unwrap_or_else(|| "http".to_owned()) };
             let handlers = meant.part(if job { "body" } else { "handler" });

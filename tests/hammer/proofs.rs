@@ -60,7 +60,7 @@ async def order(order: Order):
 "#;
 
 /// One fault below routers that hang below others: the folder's files, and the path that a request needs.
-const MOUNTED: [(&[(&str, &str)], &str); 4] = [
+const MOUNTED: [(&[(&str, &str)], &str); 5] = [
     (
         &[
             (
@@ -152,6 +152,39 @@ app.register_blueprint(orders, url_prefix="/orders")
 "#,
         )],
         "/orders/{{fresh}}/pay",
+    ),
+    (
+        &[
+            (
+                "orders/views.py",
+                r#"
+import psycopg
+from django.http import HttpResponse
+from django.views.decorators.http import require_POST
+paid = set()
+@require_POST
+def pay(request, order):
+    if order in paid:
+        return HttpResponse(status=409)
+    paid.add(order)
+    with psycopg.connect("") as db:
+        db.execute("INSERT INTO payments (id) VALUES (%s)", (order,))
+    return HttpResponse("yes")
+"#,
+            ),
+            (
+                "orders/urls.py",
+                "from django.urls import path\nfrom . import views\nurlpatterns = [path('<str:order>/pay', views.pay)]\n",
+            ),
+            ("orders/__init__.py", ""),
+            ("site/__init__.py", ""),
+            ("site/api.py", "from django.urls import include, path\nurlpatterns = [path('orders/', include('orders.urls'))]\n"),
+            (
+                "site/urls.py",
+                "from django.urls import include, path\nurlpatterns = [path('api/', include(('site.api', 'api')))]\n",
+            ),
+        ],
+        "/api/orders/{{fresh}}/pay",
     ),
 ];
 

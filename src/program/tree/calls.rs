@@ -381,9 +381,19 @@ impl Tree {
         if let Some(returns) = self.function(function).and_then(|f| f.returns.as_ref()) {
             let declared = self.declared_at(returns, function, depth + 1);
             if !declared.is_unknown() && declared.path().is_none_or(|path| self.packs(function.file).knows(path)) {
-                return declared;
+                // What is made in the function is more than the shape that is said of it.
+                let shape = matches!(&declared, Ty::Instance(class) if self.class(*class).is_some_and(|class| class.is_shape));
+                return match shape.then(|| self.given(function, depth)) {
+                    Some(literal @ Ty::Literal(_)) => literal,
+                    _ => declared,
+                };
             }
         }
+        self.given(function, depth)
+    }
+
+    /// What a function gives, by what it returns.
+    fn given(&self, function: FnRef, depth: u32) -> Ty {
         let Some(facts) = self.facts(function) else { return Ty::Unknown };
         facts
             .events

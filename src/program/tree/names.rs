@@ -166,6 +166,13 @@ impl Tree {
                 },
             };
         }
+        // A package that takes a module of its own by its own name.
+        if language == Some(Language::Python)
+            && let Some(name) = member
+            && let Some(own @ Ty::Module(_)) = self.module(file, &format!("{module}.{name}"))
+        {
+            return own;
+        }
         let module = module.strip_prefix("node:").unwrap_or(module);
         let path = match member {
             None | Some("default" | "*") => module.to_owned(),
