@@ -49,6 +49,35 @@ pub(super) fn of_count(view: &View<'_>, read: &RowRead<'_>, column: &Column) -> 
     (counts && !compared() || refilled()).then_some(Severity::Warning)
 }
 
+/// A column that only notes how much somebody did goes up: a warning, though something is told from it.
+pub(super) fn of_noted(view: &View<'_>, column: &Column) -> Option<Severity> {
+    let up = matches!(&column.value, Value::Op(BinaryOp::Add, pair) if pair.iter().any(|side| matches!(side, Value::Number(_))));
+    (up && view.world.tree.book.tables.is_noted(&column.name)).then_some(Severity::Warning)
+}
+
+/// A list is added to of which the oldest are let go where it is long enough: the last few things that happened, a warning.
+pub(super) fn of_last_few(view: &View<'_>, read: &RowRead<'_>, added_at: Option<u32>) -> Option<Severity> {
+    let of_read = |value: &Value| view.flat.made_of(value).contains(&read.index);
+    let added = view.event(added_at?).meant(Meaning::Put).filter(|put| of_read(&put.receiver))?;
+    let lets_go = view.events().any(|(_, event)| {
+        let long = || {
+            event
+                .guards
+                .iter()
+                .any(|guard| view.flat.conds.get(guard.cond as usize).is_some_and(|cond| compares(view, &cond.value, read.index)))
+        };
+        event.meant(Meaning::Remove).is_some_and(|gone| gone.receiver == added.receiver) && long()
+    });
+    lets_go.then_some(Severity::Warning)
+}
+
+/// The next number only says in which order rows are shown, and no key holds it: advice.
+pub(super) fn of_order(view: &View<'_>, write: &RowWrite<'_>, column: &Column) -> Option<Severity> {
+    let keys = write.statement.table.as_ref().map(|table| view.world.schema.keys(table)).unwrap_or_default();
+    let kept = keys.iter().any(|key| key.columns.contains(&column.name));
+    (!kept && view.world.tree.book.tables.is_order(&column.name)).then_some(Severity::Advice)
+}
+
 /// A column is worked out that is part of a unique key over more, as a place in an order is: of two that come to the same place the
 /// key refuses the second.
 pub(super) fn of_place(view: &View<'_>, write: &RowWrite<'_>, column: &Column) -> Option<Severity> {

@@ -6,11 +6,12 @@ use super::candidate::Candidate;
 use super::changed::{changed_inside, laid_over};
 use super::claim::claim;
 use super::counted::counted_before;
-use super::damage::{of_count, of_limit, of_place};
+use super::damage::{of_count, of_last_few, of_limit, of_noted, of_order, of_place};
 use super::debounce::ends_soon;
 use super::effects::{decided, row_locked, under_a_shared_lock};
+use super::new_key::asks_for_what_is_new;
 use super::once::{check_then_insert, unbacked_calls};
-use super::row_named::names_another_row;
+use super::row_named::{compares_what_was_read, names_another_row};
 use super::rows::{
     RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, found_or_added, open_writes, row_reads, row_writes,
     same_table,
@@ -21,14 +22,14 @@ use super::ways;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
 use crate::program::{Column, ColumnKind, FlatEvent, Op, Spot, column_key, table_key};
-use crate::rules::{CommandKind, Severity};
+use crate::rules::{CommandKind, Meaning, Severity};
 use crate::syntax::BinaryOp;
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     stored_values(view, found);
     unbacked_calls(view, found);
     let mut reads = row_reads(view);
-    reads.retain(|read| !asks_for_its_own(view, read));
+    reads.retain(|read| !asks_for_its_own(view, read) && !asks_for_what_is_new(view, read.statement, &read.statement.wheres));
     changes_of_what_was_there(view, found);
     if reads.is_empty() {
         return;
@@ -159,6 +160,20 @@ pub(super) fn table(write: &RowWrite<'_>, read: &RowRead<'_>) -> String {
     }
 }
 
+/// The same for one column: what the table that was read has no such column is a row that belongs to one of its rows.
+fn row_of(view: &View<'_>, write: &RowWrite<'_>, read: &RowRead<'_>, column: &str) -> String {
+    let named = table(write, read);
+    match read
+        .statement
+        .table
+        .as_deref()
+        .filter(|table| write.statement.table.is_none() && view.world.schema.lacks(table, column))
+    {
+        Some(_) => format!("a row of {named}"),
+        None => named,
+    }
+}
+
 /// `lost-update` where a row is found or, where there is none, added, and then changed where it was found: the adding tells a winner,
 /// and says nothing of those who come after.
 fn changes_of_what_was_there(view: &View<'_>, found: &mut Judged) {
@@ -196,6 +211,9 @@ fn was_added(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool 
 
 fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
     let presumed = read.presumed() || write.presumed;
+    if compares_what_was_read(view, write) {
+        return None;
+    }
     let related = same_table(read, write, view) || presumed && !read_elsewhere(read, write);
     if !matches!(write.statement.op, Op::Update | Op::Upsert) || !related || write.statement.conditional() {
         return None;
@@ -212,15 +230,17 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
     });
     // An identity is not counted up, and rows that belong to this one are written one by one.
     let of = write.statement.table.as_deref().or(read.statement.table.as_deref());
+    let changed = changed.filter(|column| presumed || is_set_on_what_was_read(view, read, write, column));
     let mut changed = changed.filter(|column| column.name != "id" && !view.world.schema.is_relation(of, &column.name));
     let column = changed.find(|column| !presumed || columns_of(view, &column.value, read.index).contains(&column.name))?;
     let message = format!(
         "`{}` of {} is read, changed in memory and written back: two requests at once read the same value, and one change is lost",
         column.name,
-        table(write, read)
+        row_of(view, write, read, &column.name)
     );
     let mut found = candidate(view, "lost-update", read, write, message, "read here");
-    found.severity = of_count(view, read, column).or(of_place(view, write, column));
+    let last_few = of_last_few(view, read, inside(column));
+    found.severity = of_count(view, read, column).or(of_noted(view, column)).or(last_few).or(of_place(view, write, column));
     if let Some(at) = inside(column) {
         found.hop(Role::State, view.event(at), "changed in memory here");
     }
@@ -228,6 +248,23 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
         found.add(Role::State, at, "changed in memory here".to_owned());
     }
     Some(found)
+}
+
+/// Whether what a session writes is a column of a row as it was read, and not of one of another table that it holds too.
+fn is_set_on_what_was_read(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &Column) -> bool {
+    let names_its_rows = write.statement.table.is_some() || write.statement.entity.is_some();
+    let sets = |event: &FlatEvent| match &event.act {
+        Act::Write { place: Value::Member(of, member), .. } => {
+            let alike = |at: u32| {
+                let table = |at: u32| view.event(at).statement().and_then(|statement| statement.table.as_ref());
+                let same = table(at).zip(read.statement.table.as_ref());
+                at == read.index || same.is_some_and(|(one, other)| view.world.schema.same(one, other))
+            };
+            column_key(member) == column.name && view.flat.part_of(of).into_iter().any(alike)
+        }
+        _ => false,
+    };
+    names_its_rows || view.events().take_while(|(index, _)| *index < write.index).any(|(_, event)| sets(event))
 }
 
 /// Whether a read that is presumed from its name names something else than the table that is written for sure.
@@ -279,7 +316,9 @@ fn number_from_max(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) ->
     })?;
     let message =
         format!("the next `{}` is worked out from the rows there are: two requests at once get the same number", column.name);
-    Some(candidate(view, "number-from-max", read, write, message, "the highest so far is read here"))
+    let mut found = candidate(view, "number-from-max", read, write, message, "the highest so far is read here");
+    found.severity = of_order(view, write, column);
+    Some(found)
 }
 
 fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
@@ -309,11 +348,39 @@ fn spends(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, cond: &Valu
     match write.statement.op {
         Op::Update => {
             let compared = columns_of(view, cond, read.index);
-            let mut relative = write.statement.sets.iter().filter(|column| column.kind == ColumnKind::Relative);
+            // A value by itself is the column; what is worked out of rows, as how many there are, says nothing of a column of one.
+            let named = !compared.is_empty() || compares_the_value(view, cond, read.index);
+            let mut relative = write.statement.sets.iter().filter(|column| column.kind == ColumnKind::Relative && named);
             relative.any(|column| compared.is_empty() || compared.contains(&column.name))
                 || write.statement.sets.iter().any(|column| compared.contains(&column.name) && raises(cond, &column.value))
         }
         Op::Insert => read.statement.counts,
+        _ => false,
+    }
+}
+
+/// Whether a condition compares the very value that a read gave.
+fn compares_the_value(view: &View<'_>, cond: &Value, read: u32) -> bool {
+    cond.any(&|part| match part {
+        Value::Op(BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual, pair) => {
+            pair.iter().any(|side| is_the_value(view, side, read, 0))
+        }
+        _ => false,
+    })
+}
+
+fn is_the_value(view: &View<'_>, value: &Value, read: u32, depth: u32) -> bool {
+    let deeper = |value: &Value| depth < 12 && is_the_value(view, value, read, depth + 1);
+    match value {
+        Value::Index(of, _) | Value::Element(of) | Value::Member(of, _) => deeper(of),
+        Value::Op(_, pair) => pair.iter().any(deeper),
+        Value::Any(_) | Value::Choose(_) => value.options().into_iter().any(deeper),
+        Value::Flat(at) if *at != read => {
+            let event = view.event(*at);
+            let passed = event.meant(Meaning::Pass).map(|pass| pass.part("of").unwrap_or(&pass.receiver));
+            passed.is_some_and(deeper) || event.returns.iter().any(|(value, _)| deeper(value))
+        }
+        Value::Flat(_) => true,
         _ => false,
     }
 }

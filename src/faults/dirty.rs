@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::rows::selects;
 use super::view::View;
 use crate::facts::{Act, Value};
-use crate::program::{Column, ColumnKind, FlatEvent, Ty, column_key, table_key, unwrapped};
+use crate::program::{Column, ColumnKind, FlatEvent, Ty, What, column_key, table_key, unwrapped};
 
 /// The columns set on loaded entities before a save: all of them, or those of one entity.
 pub(super) fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>, table: Option<&str>) -> Vec<Column> {
@@ -15,7 +15,7 @@ pub(super) fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>, table:
     for (_, event) in view.events().take_while(|(index, _)| *index < before) {
         let Act::Write { place: Value::Member(owner, name), value, op, .. } = &event.act else { continue };
         let from = view.flat.part_of(owner);
-        let loaded = from.iter().any(|at| selects(view, *at));
+        let loaded = !is_new_object(view, owner, event) && from.iter().any(|at| selects(view, *at));
         let elsewhere =
             event.guards.iter().any(|guard| guards.iter().any(|own| own.cond == guard.cond && own.holds != guard.holds));
         if elsewhere {
@@ -42,6 +42,34 @@ pub(super) fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>, table:
         columns.push(Column { name: column_key(name), kind, value });
     }
     columns
+}
+
+/// Whether a value is an object that was made on the way, of a class by its constructor or by another of its functions: whatever it was
+/// made from is not changed with it.
+fn is_new_object(view: &View<'_>, value: &Value, event: &FlatEvent) -> bool {
+    let tree = view.world.tree;
+    let file = event.origin.0.file;
+    let of_class = |callee: &Value| match tree.ty(&view.flat.plain(callee), file) {
+        Ty::Class(class) => tree.class(class),
+        _ => None,
+    };
+    let table = |name: &str| view.world.schema.has(&table_key(name));
+    let made = |value: &Value| {
+        let Value::Flat(at) = value else { return false };
+        let made = view.event(*at);
+        match made.call() {
+            Some((callee @ Value::Member(of, _), _)) => {
+                of_class(callee).is_some()
+                    || view.world.schema.is_known()
+                        && matches!(made.what, What::Nothing)
+                        && made.returns.is_empty()
+                        && of_class(of).is_some_and(|class| !table(&class.name))
+            }
+            Some((callee, _)) => of_class(callee).is_some(),
+            None => false,
+        }
+    };
+    value.options().into_iter().all(made)
 }
 
 /// Whether what is changed is a record of another table, that only a relation of the saved one leads to: the save of one does not

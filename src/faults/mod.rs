@@ -31,6 +31,7 @@ mod limiter;
 mod lock_map;
 mod migration;
 mod negative;
+mod new_key;
 mod no_count;
 mod once;
 mod one_time;

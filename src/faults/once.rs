@@ -7,12 +7,13 @@ use super::candidate::Candidate;
 use super::damage::{Passing, among_several, of_alike, of_derived, of_the_first};
 use super::data::{candidate, refused_and_caught, table};
 use super::effects::{decided_apart, fresh, row_locked};
+use super::new_key::asks_for_what_is_new;
 use super::rows::{RowRead, RowWrite, each_part, owner, parent, same_table, says_exists};
 use super::subject::Judged;
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Guard, Value};
-use crate::program::{Column, ColumnKind, FlatCond, FlatEvent, Key, Op, Statement};
+use crate::program::{Column, ColumnKind, FlatCond, FlatEvent, Key, Op, Statement, names_a_member};
 use crate::rules::{Meaning, Severity};
 
 /// What a unique key says of a row that was looked for and then added.
@@ -131,7 +132,9 @@ fn found_on_the_way(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -
 /// Whether the rows that are looked for have a constant in a column where the new row has something else: it is never one of
 /// them, and a second look finds as little as the first.
 fn asks_for_others(read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
-    let asked = read.statement.wheres.iter().filter(|column| column.kind == ColumnKind::Constant);
+    let asked = read.statement.wheres.iter().filter(|column| {
+        column.kind == ColumnKind::Constant || column.kind == ColumnKind::Equal && enum_member(&column.value).is_some()
+    });
     !read.statement.either
         && asked.into_iter().any(|asked| {
             let mut sets = write.statement.sets.iter().filter(|set| set.name == asked.name);
@@ -141,6 +144,9 @@ fn asks_for_others(read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
 
 /// Whether two values are not the same, as far as the text says: constants, or nothing and what a call gives.
 fn plainly_differ(constant: &Value, other: &Value) -> bool {
+    if let Some((of, name)) = enum_member(constant) {
+        return enum_member(other).is_some_and(|(same, member)| of == same && name != member);
+    }
     match other {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => constant != other,
         Value::Member(of, _) if matches!(**of, Value::Member(..) | Value::Flat(_) | Value::Result(..)) => {
@@ -148,6 +154,14 @@ fn plainly_differ(constant: &Value, other: &Value) -> bool {
         }
         Value::Flat(_) | Value::Result(..) => *constant == Value::Null,
         _ => false,
+    }
+}
+
+/// A member of what is named with a capital, and its name there: of an enum, two of them are two values.
+fn enum_member(value: &Value) -> Option<(&Value, &str)> {
+    match value {
+        Value::Member(of, name) if names_a_member(value) => Some((of, name)),
+        _ => None,
     }
 }
 
@@ -163,7 +177,8 @@ pub(super) fn unbacked_calls(view: &View<'_>, found: &mut Judged) {
     for (index, event) in view.events() {
         let Some(statement) = event.statement().filter(|statement| unbacked(view, statement)) else { continue };
         let held = view.regions.iter().any(|region| region.excludes() && region.holds(index, event));
-        if held || decided_apart(view, index, event).is_some() || row_locked(view, index, event).is_some() {
+        let new = asks_for_what_is_new(view, statement, lookups(statement));
+        if held || new || decided_apart(view, index, event).is_some() || row_locked(view, index, event).is_some() {
             continue;
         }
         let names: Vec<String> = lookups(statement).iter().map(|column| format!("`{}`", column.name)).collect();
@@ -210,7 +225,14 @@ fn backed<'v>(view: &View<'v>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Back
         .collect();
     // What is looked for under the very value it is added with is no new one.
     let sought = |column: &Column| {
-        read.statement.wheres.iter().any(|asked| alike(&asked.name, &column.name) && asked.value == column.value)
+        // Several are tried that begin alike: what they are all made of is what two requests share.
+        let steady = |part: &Value| matches!(part, Value::Param(..) | Value::Member(..) | Value::Flat(_)) && !fresh(view, part);
+        let same = |asked: &Value| {
+            let mut shared = *asked == column.value;
+            each_part(view, &column.value, &mut |own| shared |= steady(own) && asked.any(&|part| part == own));
+            shared
+        };
+        read.statement.wheres.iter().any(|asked| alike(&asked.name, &column.name) && same(&asked.value))
     };
     // Where one of several values is what was looked for, it is that one that two requests share.
     let lost = |column: &&Column| {

@@ -1,9 +1,9 @@
 //! Which row a write names: the one that was read, or one that another statement gave.
 
-use super::rows::{RowRead, RowWrite};
+use super::rows::{RowRead, RowWrite, named_part, selects};
 use super::view::View;
 use crate::facts::Value;
-use crate::program::{Column, ColumnKind, Statement};
+use crate::program::{Column, ColumnKind, Op, Statement, column_key, is_version};
 
 /// Whether the row that a write marks is none that a read found: another statement gave it, and that one's question about the
 /// column, if it has one, is the check. What only counts or adds up rows gives none of them.
@@ -41,6 +41,20 @@ pub(super) fn names_another_row(view: &View<'_>, read: &RowRead<'_>, write: &Row
     write.statement.entity.is_none()
         && named.peek().is_some()
         && named.all(|column| !asked(&column.value) && !reaches(view, &column.value, read.index))
+}
+
+/// Whether a write asks for its row by a column that each change sets anew, as it was when the row was read: it writes nothing where
+/// the row was changed since.
+pub(super) fn compares_what_was_read(view: &View<'_>, write: &RowWrite<'_>) -> bool {
+    let as_read = |value: &Value, name: &str| {
+        value.options().into_iter().any(|option| match named_part(option) {
+            Some((of, member)) => column_key(member) == name && view.flat.part_of(of).into_iter().any(|at| selects(view, at)),
+            None => false,
+        })
+    };
+    let tells = |column: &&Column| view.world.tree.book.verbs.tells_changes(&column.name) || is_version(&column.name);
+    let asked = write.statement.wheres.iter().filter(|column| column.kind == ColumnKind::Equal).filter(tells);
+    write.statement.op == Op::Update && asked.into_iter().any(|column| as_read(&column.value, &column.name))
 }
 
 /// The values by which a write names its row: the entity, its identity, or else all that it asks for.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::columns::{alternatives, assignments, column, conditions, entity_columns, names_a_member};
+use super::columns::{alternatives, assignments, column, conditions, entity_columns, handed, names_a_member};
 use super::flat::{Look, Presumed, What};
 use super::meaning::{Args, Meant, meaning_on, receiver};
 use super::statement::{ColumnKind, Op, Statement, table_key};
@@ -336,6 +336,7 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
     if let Some(value) = meant.part("where") {
         statement.restricted = true;
         statement.wheres.extend(conditions(look, value));
+        statement.handed.extend(handed(value));
         statement.either |= alternatives(look, value, 0);
     }
     if let Some(value) = meant.part("column") {

@@ -45,6 +45,7 @@ fn comparison(name: &str) -> Option<ColumnKind> {
 /// The columns a condition names.
 pub fn conditions(look: &Look<'_>, value: &Value) -> Vec<Column> {
     let mut found = vec![];
+    flags(look, value, &mut found, 0);
     collect(look, value, &mut found, 0);
     found
 }
@@ -117,6 +118,37 @@ fn collect(look: &Look<'_>, value: &Value, found: &mut Vec<Column>, depth: u32) 
     }
 }
 
+/// Columns that are a condition by themselves (`.filter(Coupon.active)`), alone or among others that must hold too.
+fn flags(look: &Look<'_>, value: &Value, found: &mut Vec<Column>, depth: u32) {
+    match value {
+        Value::List(items) | Value::All(items) if depth < 4 => items.iter().for_each(|item| flags(look, item, found, depth + 1)),
+        Value::Not(inner) if names_a_member(inner) => flag(inner, false, found),
+        Value::Mix(items) if depth > 0 => {
+            if let [inner] = &items[..]
+                && names_a_member(inner)
+            {
+                flag(inner, false, found);
+            }
+        }
+        Value::Member(..) if names_a_member(value) => flag(value, true, found),
+        Value::Result(..) | Value::Flat(_) if depth < 4 => {
+            let Some((callee, args)) = look.call(value) else { return };
+            if look.tree.name_of(&callee).is_some_and(|name| name == "and_") {
+                args.iter().for_each(|(_, arg)| flags(look, arg, found, depth + 1));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn flag(of: &Value, holds: bool, found: &mut Vec<Column>) {
+    if let Value::Member(_, name) = of
+        && name.starts_with(char::is_lowercase)
+    {
+        found.push(column(name, ColumnKind::Equal, Value::Bool(holds)));
+    }
+}
+
 /// Whether a condition holds where one of several does: `a | b`, `or_(a, b)`, `{ OR: [a, b] }`.
 pub fn alternatives(look: &Look<'_>, value: &Value, depth: u32) -> bool {
     let several = |value: &Value| !matches!(look.tree.settled(value), Value::List(items) if items.len() < 2);
@@ -162,6 +194,35 @@ fn entry(look: &Look<'_>, key: &str, value: &Value, found: &mut Vec<Column>, dep
         Value::Object(..) => collect(look, value, found, depth + 1),
         other => found.push(column(name, kind, other.clone())),
     }
+}
+
+/// The parts of a condition that the function was handed: the whole of it, or what is spread into it.
+pub fn handed(value: &Value) -> Vec<Value> {
+    let given = |value: &&Value| {
+        matches!(value, Value::Param(..)) || matches!(value, Value::Member(of, _) if matches!(**of, Value::Param(..)))
+    };
+    match value {
+        Value::Object(_, entries) => {
+            let spread = entries.iter().filter(|(key, _)| matches!(&**key, "..." | "where" | "AND"));
+            spread.map(|(_, value)| value).filter(given).cloned().collect()
+        }
+        other => Some(other).filter(given).cloned().into_iter().collect(),
+    }
+}
+
+/// The columns that an object with a condition names by itself, and compares with plain values.
+pub fn plain_conditions(value: &Value) -> Vec<Column> {
+    let Value::Object(_, entries) = value else { return vec![] };
+    let compared = |value: &Value| match value {
+        Value::Object(_, entries) => match &entries[..] {
+            [(how, value)] => comparison(how).map(|kind| (kind, value.clone())),
+            _ => None,
+        },
+        other => Some((ColumnKind::Equal, other.clone())),
+    };
+    let named = entries.iter().filter(|(key, _)| !matches!(&**key, "AND" | "OR" | "NOT" | "...") && !key.starts_with('$'));
+    let plain = named.filter(|(key, _)| !key.contains("__") && !is_computed(key));
+    plain.filter_map(|(key, value)| compared(value).map(|(kind, value)| column(key, kind, value))).collect()
 }
 
 /// Conditions written as a piece of SQL.

@@ -1,5 +1,6 @@
 //! [`Statement`]: one form for SQL text, query builders, ORM calls and dirty saves.
 
+use super::columns::plain_conditions;
 use crate::facts::Value;
 use crate::files::Atom;
 
@@ -69,6 +70,8 @@ pub struct Statement {
     pub sets: Vec<Column>,
     /// Columns its condition names.
     pub wheres: Vec<Column>,
+    /// Conditions that are handed to the function and cannot be read in it.
+    pub handed: Vec<Value>,
     /// A conflict with a unique key is dealt with (ON CONFLICT, IGNORE, upsert).
     pub conflict: bool,
     /// What it says of conflicts holds only where a unique key makes one: it looks first and then adds.
@@ -115,6 +118,7 @@ impl Statement {
             table: None,
             sets: vec![],
             wheres: vec![],
+            handed: vec![],
             conflict: false,
             keyed: false,
             either: false,
@@ -143,6 +147,14 @@ impl Statement {
         for value in columns.chain(&mut mapped.entity) {
             if let Some(other) = new(value) {
                 *value = other;
+            }
+        }
+        for handed in std::mem::take(&mut mapped.handed) {
+            let value = new(&handed).unwrap_or(handed);
+            match &value {
+                Value::Object(..) => mapped.wheres.extend(plain_conditions(&value)),
+                Value::Param(..) | Value::Member(..) | Value::Captured(..) => mapped.handed.push(value),
+                _ => {}
             }
         }
         mapped

@@ -35,6 +35,10 @@ pub struct TableWords {
     takers: Vec<String>,
     /// Endings of tables whose rows are worked out from others, or only help to find something again.
     derived: Vec<String>,
+    /// Columns that only say in which order rows are shown.
+    orders: Vec<String>,
+    /// Columns that only note how much somebody did.
+    noted: Vec<String>,
 }
 
 impl TableWords {
@@ -76,6 +80,16 @@ impl TableWords {
     /// Whether a table's rows are worked out from others, or only help to find something again.
     pub fn is_derived(&self, table: &str) -> bool {
         self.derived.iter().any(|ending| table.ends_with(ending.as_str()))
+    }
+
+    /// Whether a column only says in which order rows are shown.
+    pub fn is_order(&self, column: &str) -> bool {
+        self.orders.iter().any(|known| known == column)
+    }
+
+    /// Whether a column only notes how much somebody did.
+    pub fn is_noted(&self, column: &str) -> bool {
+        self.noted.iter().any(|known| known == column)
     }
 
     /// Whether a table's rows are to be had once.

@@ -29,6 +29,10 @@ pub struct Verbs {
     sizes: HashSet<String>,
     hands_out: HashSet<String>,
     stamps: HashSet<String>,
+    changed_at: HashSet<String>,
+    makes: Vec<String>,
+    may_find: HashSet<String>,
+    identities: HashSet<String>,
     ends: Vec<String>,
     tellers: HashSet<String>,
     reports: HashSet<String>,
@@ -182,6 +186,23 @@ impl Verbs {
     /// Whether every write sets a column of this name, whatever the write is for.
     pub fn is_stamp(&self, column: &str) -> bool {
         self.stamps.contains(column)
+    }
+
+    /// Whether each change of a row sets a column of this name anew, so that it tells two states of the row apart.
+    pub fn tells_changes(&self, column: &str) -> bool {
+        self.changed_at.contains(column)
+    }
+
+    /// Whether a call's name says that it makes something that was not there before, and never finds what is.
+    pub fn makes(&self, name: &str) -> bool {
+        let words = words(name);
+        let first = words.first().is_some_and(|verb| self.makes.iter().any(|known| verb.starts_with(known.as_str())));
+        first && !words.iter().any(|word| self.may_find.contains(word))
+    }
+
+    /// Whether the last word of a member's name says that it tells one thing from all others.
+    pub fn is_identity(&self, name: &str) -> bool {
+        words(name).last().is_some_and(|word| self.identities.contains(word))
     }
 
     /// Whether a column of this name says until when something lasts.

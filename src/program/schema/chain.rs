@@ -93,6 +93,26 @@ impl Draft {
     }
 }
 
+/// All that a value is in turn, where a loop goes over a literal list: `column` in `for (name, column) in [("a", A), ("b", B)]`.
+fn one_of(value: &Value) -> Vec<Value> {
+    let items = |of: &Value| match of {
+        Value::Element(list) => match &**list {
+            Value::List(items) if !items.is_empty() => Some(items.clone()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let part = |item: &Value, key: &Value| match (item, key) {
+        (Value::List(parts), Value::Number(at)) => parts.get(*at as usize).cloned(),
+        _ => None,
+    };
+    let found = match value {
+        Value::Index(of, key) => items(of).and_then(|items| items.iter().map(|item| part(item, key)).collect()),
+        other => items(other).map(|items| items.to_vec()),
+    };
+    found.unwrap_or_else(|| vec![value.clone()])
+}
+
 /// One call of a chain, with what it means.
 pub struct Link {
     /// What it means, where a pack knows it.
@@ -229,6 +249,7 @@ impl<'t> Reader<'t> {
     /// The same of the rows that its calls matched. Several lists of columns are several keys.
     pub fn key_of<'m>(&self, steps: impl Iterator<Item = &'m Meant>) -> Option<(Vec<Key>, Option<Value>)> {
         let (mut key, mut more, mut table, mut whole, mut told) = (Key::default(), vec![], None, false, true);
+        let mut ways: Vec<Vec<String>> = vec![vec![]];
         for meant in steps {
             whole |= !meant.flag("step");
             if let Some(named) = meant.part("columns").map(|named| self.tree.settled(named)) {
@@ -239,8 +260,12 @@ impl<'t> Reader<'t> {
                     _ => vec![named.clone()],
                 };
                 match &lists[..] {
-                    [one] => match self.columns(one) {
-                        Some(columns) => key.columns.extend(columns),
+                    [one] => match one_of(one).iter().map(|one| self.columns(one)).collect::<Option<Vec<_>>>() {
+                        Some(named) => {
+                            let with =
+                                |way: &Vec<String>| named.iter().map(|columns| [&way[..], columns].concat()).collect::<Vec<_>>();
+                            ways = ways.iter().flat_map(with).collect();
+                        }
                         None => told = false,
                     },
                     many => more.extend(many.iter().filter_map(|list| self.columns(list))),
@@ -255,8 +280,10 @@ impl<'t> Reader<'t> {
         if !whole || !told {
             return None;
         }
-        let keys =
-            if more.is_empty() { vec![key] } else { more.into_iter().map(|columns| Key { columns, ..Key::default() }).collect() };
+        let keys = match more.is_empty() {
+            true => ways.into_iter().map(|columns| Key { columns, ..key.clone() }).collect(),
+            false => more.into_iter().map(|columns| Key { columns, ..Key::default() }).collect(),
+        };
         Some((keys, table))
     }
 

@@ -158,6 +158,7 @@ impl Schema {
         if let Some(version) = &draft.version {
             table.version = Some(version.clone());
         }
+        table.columns.extend(draft.columns.iter().map(|(column, _)| column_key(column)));
         let relations = draft.relations.iter().map(|relation| column_key(relation));
         table.relations.extend(relations.clone());
         self.relations.extend(relations);

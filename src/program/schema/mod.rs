@@ -64,6 +64,8 @@ pub struct Table {
     version: Option<String>,
     /// Attributes of its models that are other rows.
     relations: BTreeSet<String>,
+    /// Its columns, where a model in code names them.
+    columns: BTreeSet<String>,
     /// Columns that every new row has to be given.
     required: BTreeSet<String>,
     /// Its columns are declared, so that a key which is not here is nowhere.
@@ -136,6 +138,18 @@ impl Schema {
             Some(table) => self.all(table).any(|table| table.relations.contains(column)),
             None => self.relations.contains(column) && !self.plain.contains(column),
         }
+    }
+
+    /// Whether the models of a table name its columns, and none of them is this one.
+    pub fn lacks(&self, table: &str, column: &str) -> bool {
+        let named = |table: &Table| table.columns.len() > 1;
+        let has = |table: &Table| {
+            table.columns.contains(column)
+                || table.relations.contains(column)
+                || table.required.contains(column)
+                || table.keys.iter().any(|key| key.columns.iter().any(|known| known == column))
+        };
+        self.all(table).any(named) && !self.all(table).any(has)
     }
 
     /// The columns that every new row has to be given: never null, and without a value of their own.
