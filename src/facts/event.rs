@@ -101,6 +101,15 @@ pub struct TryFact {
     pub catches: Vec<(Vec<String>, bool)>,
     /// Whether it has a `finally`.
     pub has_finally: bool,
+    /// The events of its handlers: the first, and one past the last.
+    pub handled: (u32, u32),
+}
+
+impl TryFact {
+    /// Whether an event of the function, by its number, is in one of its handlers.
+    pub fn handles(&self, event: u32) -> bool {
+        (self.handled.0..self.handled.1).contains(&event)
+    }
 }
 
 /// One thing that happens.

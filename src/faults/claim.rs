@@ -3,22 +3,23 @@
 use super::Role;
 use super::candidate::{Candidate, Only};
 use super::data::{candidate, refused_and_caught, table};
-use super::effects::{decided_in_itself, effect, idempotent, reads, unique_key};
+use super::effects::{decided_in_itself, effect, idempotent, key_hit, reads, unique_key};
 use super::harm::{Mark, of_mark};
 use super::row_named::of_another;
 use super::rows::{RowRead, RowWrite, named_part, row_writes, same_table};
 use super::transactions::transactions;
 use super::unread::unread;
 use super::view::View;
-use crate::facts::{Act, Guard, Value};
-use crate::program::{Column, ColumnKind, FlatEvent, Op, What, column_key, names_a_member};
+use super::ways::apart;
+use crate::facts::{Act, FnFacts, Guard, Value};
+use crate::program::{Column, ColumnKind, FlatEvent, Op, Spot, What, column_key, names_a_member};
 use crate::rules::{Meaning, Severity};
 use crate::syntax::{BinaryOp, ExitKind, Shape};
 
 /// The fault between a read that finds a row free and the write that marks it.
 pub(super) fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
     let (column, free) = marked(view, read, write)?;
-    if !leads_on(view, read, write, column, &free) || refused_later(view, write) {
+    if !leads_on(view, read, write, column, &free) || refused_later(view, write) || refused_before(view, read, write) {
         return None;
     }
     // What was set and is now nothing was there to be used up.
@@ -115,7 +116,7 @@ pub(super) fn marked<'w>(view: &View<'_>, read: &RowRead<'_>, write: &'w RowWrit
     if statement.op != Op::Update || decides || !same_table(read, write, view) || write.event.detached {
         return None;
     }
-    if refused_and_caught(view, write) || !same_row(view, read, write) {
+    if refused_and_caught(view, write) || !same_row(view, read, write) || of_all_rows(write) || where_it_failed(view, write) {
         return None;
     }
     let columns = statement
@@ -126,6 +127,37 @@ pub(super) fn marked<'w>(view: &View<'_>, read: &RowRead<'_>, write: &'w RowWrit
         let free = found_free(view, read, write, &column.name)?;
         free.is_left_by(view, &column.value).then_some((column, free))
     })
+}
+
+/// Whether a statement that is written out asks for no row at all: it speaks of the whole table.
+fn of_all_rows(write: &RowWrite<'_>) -> bool {
+    let written = write.event.statement().filter(|statement| statement.op == Op::Update);
+    !write.saves && written.is_some_and(|statement| statement.wheres.is_empty() && !statement.restricted && statement.entity.is_none())
+}
+
+/// Whether a write notes that the work has failed: in a handler, or on a way that ends in an error. Nobody takes a row so.
+fn where_it_failed(view: &View<'_>, write: &RowWrite<'_>) -> bool {
+    let tree = view.world.tree;
+    let functions = |file: u32| tree.files.get(file as usize).map(|facts| &facts.functions[..]).unwrap_or_default();
+    // Of a callee not all exits are shown: they are looked up where they are written.
+    let fails = |facts: &FnFacts, at: usize| {
+        let own = &facts.events[at];
+        facts.events[at + 1..].iter().any(|event| {
+            matches!(event.act, Act::Exit { kind: ExitKind::Throw, .. })
+                && !(event.in_catch || event.in_finally)
+                && event.in_loop == own.in_loop
+                && event.guards.iter().all(|guard| own.guards.contains(guard))
+        })
+    };
+    let (function, number) = write.event.origin;
+    let own = || tree.facts(function).is_some_and(|facts| (number as usize) < facts.events.len() && fails(facts, number as usize));
+    let on_the_way = |call: &Spot| {
+        functions(call.file).iter().any(|facts| {
+            let at = facts.events.iter().position(|event| event.span == call.span && matches!(event.act, Act::Call { .. }));
+            at.is_some_and(|at| fails(facts, at))
+        })
+    };
+    write.event.in_catch || own() || write.event.hops.iter().any(on_the_way)
 }
 
 /// Whether what is written is the row that was read, not another of its table.
@@ -192,8 +224,10 @@ fn leads_on(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &
     }
     let led = || {
         view.events().filter(|(index, _)| *index != write.index).any(|(index, event)| {
+            // What a run does that does not mark the row is no work of who marked it.
+            let beside = apart(view, (write.index, write.event), (index, event));
             let on_the_way = || guarded(event, true) || asks.is_empty() && index > read.index;
-            guarded(event, false) && refuses(view, read, event) || works_twice(view, &writes, index, event) && on_the_way()
+            guarded(event, false) && refuses(view, read, event) || !beside && works_twice(view, &writes, index, event) && on_the_way()
         })
     };
     !says_only_that(view, &column.value) || led()
@@ -283,6 +317,35 @@ fn uses_up(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &C
     };
     let writes = row_writes(view);
     view.events().any(|(index, event)| index != write.index && given(event) && works_twice(view, &writes, index, event))
+}
+
+/// Whether a value goes with the row that was read: it is taken from it, or from another that was looked up by it.
+fn is_tied(view: &View<'_>, read: &RowRead<'_>, value: &Value) -> bool {
+    let from = view.flat.depends(value);
+    let by_it = |asked: &Column| view.flat.depends(&asked.value).contains(&read.index);
+    let looked_up = |(at, event): (u32, &FlatEvent)| {
+        event.statement().filter(|statement| statement.op == Op::Select).is_some_and(|statement| {
+            let names = from.contains(&at) || statement.wheres.iter().any(|asked| asked.value == *value);
+            names && statement.wheres.iter().any(by_it)
+        })
+    };
+    from.contains(&read.index) || view.events().any(looked_up)
+}
+
+/// Whether a row is added before, always and on a unique key, that is of the row that was read: who comes second is refused there.
+fn refused_before(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
+    let own = write.own_guards(view);
+    let adds = |event: &FlatEvent| {
+        let caught = event.caught.as_ref().is_some_and(|(_, throws)| !throws);
+        let statement = event.statement().filter(|statement| statement.op == Op::Insert && !statement.conflict);
+        let statement = statement.filter(|_| !caught && !event.detached && event.guards.iter().all(|guard| own.contains(guard)));
+        let keyed = statement.and_then(|statement| Some((statement, key_hit(view, event)?.1)));
+        keyed.is_some_and(|(statement, key)| {
+            let mut sets = statement.sets.iter().filter(|column| key.columns.contains(&column.name));
+            sets.any(|column| is_tied(view, read, &column.value))
+        })
+    };
+    view.events().any(|(index, event)| index > read.index && index < write.index && adds(event))
 }
 
 /// Whether the same transaction also adds a row that a unique key refuses the second time: all of it is then undone.

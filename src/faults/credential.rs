@@ -55,6 +55,74 @@ pub fn falls_back(view: &View<'_>, refresh: u32) -> bool {
     })
 }
 
+/// Whether a new refresh token is taken from what comes back, or that goes on whole. Where only other parts of it are, the one that
+/// was used is kept.
+pub fn takes_new(view: &View<'_>, refresh: u32) -> bool {
+    let fresh = |value: &Value| {
+        value.any(&|part| match part {
+            // What an object was not given is none of it.
+            Value::Member(of, name) if is_token(name) => {
+                let lacks = |of: &Value| match of {
+                    Value::Object(_, entries) => !entries.iter().any(|(key, _)| is_token(key) || &**key == "..."),
+                    _ => false,
+                };
+                !lacks(of) && view.flat.depends(of).contains(&refresh)
+            }
+            Value::Index(of, key) => {
+                key.text().is_some_and(|text| is_token(&text)) && view.flat.depends(of).contains(&refresh)
+            }
+            _ => false,
+        })
+    };
+    let goes_on = |value: &Value| {
+        fresh(value)
+            || whole(view, value, refresh, 0)
+            || value.any(&|part| match part {
+                Value::Object(_, entries) => entries.iter().any(|(_, entry)| whole(view, entry, refresh, 0)),
+                _ => false,
+            })
+    };
+    let mut parts = false;
+    let mut taken = false;
+    for (index, event) in view.events().filter(|(index, _)| *index > refresh) {
+        let about = |value: &Value| view.flat.depends(value).contains(&refresh);
+        match &event.act {
+            Act::Call { callee, args, .. } => {
+                parts |= args.iter().any(|(_, value)| about(value));
+                let asks = asks_for_token(view, index) && about(callee);
+                taken |= asks || args.iter().any(|(_, value)| fresh(value) || !event.inlined && goes_on(value));
+            }
+            Act::Write { value, .. } => {
+                parts |= about(value);
+                taken |= goes_on(value);
+            }
+            _ => {}
+        }
+    }
+    let given = view.flat.returns.iter().any(|(value, _)| goes_on(value));
+    !parts || taken || given
+}
+
+/// Whether a value is all that a refresh gave: its answer, what a method of it gives, or the part of it that carries the rest.
+fn whole(view: &View<'_>, value: &Value, refresh: u32, depth: u32) -> bool {
+    if depth > DEEPEST {
+        return false;
+    }
+    let next = |value: &Value| whole(view, value, refresh, depth + 1);
+    match value {
+        Value::Flat(index) if *index == refresh => true,
+        Value::Flat(index) => {
+            let event = view.event(*index);
+            let passes = event.meant(Meaning::Pass).is_some_and(|meant| next(meant.part("of").unwrap_or(&meant.receiver)));
+            let method = matches!(event.call(), Some((Value::Member(of, _), _)) if next(of));
+            passes || !event.inlined && method || event.returns.iter().any(|(value, _)| next(value))
+        }
+        Value::Member(of, name) => view.world.tree.book.verbs.carries_all(name) && next(of),
+        Value::Any(options) | Value::Mix(options) => options.iter().any(next),
+        _ => false,
+    }
+}
+
 /// Whether a call asks for an entry of that name: `answer.get("refresh_token")`.
 fn asks_for_token(view: &View<'_>, index: u32) -> bool {
     view.event(index)

@@ -1,7 +1,8 @@
 //! A store that is down counts as a lock that was taken: a handler, an arm or a default that answers as if it had been.
 
 use super::effects::effect;
-use super::shared_lock::{Taken, passed};
+use super::pairs::Taken;
+use super::shared_lock::passed;
 use super::view::View;
 use crate::facts::{Act, Event, FnRef, Guard, Value};
 use crate::program::{FlatEvent, Spot};
@@ -25,13 +26,18 @@ pub(super) fn fails_open<'v>(view: &View<'v>, taken: &Taken<'_>) -> Option<&'v F
             )
     });
     let taken_index = taken.index;
-    let after = view
+    let mut after = view
         .events()
-        .find(|(index, event)| *index > taken_index && effect(view, event).is_some() && event.caught.is_none())
-        .map(|(_, event)| event);
+        .filter(|(index, event)| *index > taken_index && effect(view, event).is_some() && event.caught.is_none());
     if answers_taken {
-        return after;
+        // What is answered in its place has to decide what goes on.
+        let asks = |cond: u32| view.cond_depends(cond).contains(&taken_index);
+        let decided = |index: u32, event: &FlatEvent| {
+            event.guards.iter().any(|guard| asks(guard.cond)) || view.passed(index).iter().any(|guard| asks(guard.cond))
+        };
+        return after.find(|(index, event)| decided(*index, event)).map(|(_, event)| event);
     }
+    let after = after.next().map(|(_, event)| event);
     if leaves || !taken.event.hops.is_empty() {
         return None;
     }
@@ -42,7 +48,7 @@ pub(super) fn fails_open<'v>(view: &View<'v>, taken: &Taken<'_>) -> Option<&'v F
 /// Where a handler, in the function that catches an error of the store, answers with something that counts as taken.
 pub(super) fn caught_as_taken(view: &View<'_>, taken: &Taken<'_>) -> Option<Spot> {
     let tree = view.world.tree;
-    let answers = |event: &&Event| match &event.act {
+    let answers = |event: &Event| match &event.act {
         Act::Exit { kind: ExitKind::Return, value } => {
             event.in_catch && !matches!(value, Value::Null | Value::Bool(false) | Value::Unknown | Value::Number(_))
         }
@@ -51,14 +57,20 @@ pub(super) fn caught_as_taken(view: &View<'_>, taken: &Taken<'_>) -> Option<Spot
     // The function of each call on the way, where that call is in a `try`.
     let catching = |spot: &Spot| {
         let functions = tree.files.get(spot.file as usize).map(|facts| &facts.functions[..]).unwrap_or_default();
-        let tries = |event: &Event| event.span == spot.span && event.in_try.is_some();
-        let func = functions.iter().position(|function| function.events.iter().any(tries))?;
-        Some(FnRef { file: spot.file, func: func as u32 })
+        functions.iter().enumerate().find_map(|(func, function)| {
+            let tries = function.events.iter().find(|event| event.span == spot.span && event.in_try.is_some())?;
+            Some((FnRef { file: spot.file, func: func as u32 }, tries.in_try?))
+        })
     };
-    let on_the_way = taken.event.hops.iter().filter_map(catching).filter(|function| *function != view.root());
-    let own = (!taken.event.hops.is_empty()).then_some(taken.event.origin.0);
-    own.into_iter().chain(on_the_way).find_map(|function| {
-        let found = tree.facts(function)?.events.iter().find(answers)?;
+    let on_the_way = taken.event.hops.iter().filter_map(catching).filter(|(function, _)| *function != view.root());
+    let (origin, number) = taken.event.origin;
+    let own = || tree.facts(origin)?.events.get(number as usize)?.in_try;
+    let own = own().filter(|_| !taken.event.hops.is_empty()).map(|tried| (origin, tried));
+    own.into_iter().chain(on_the_way).find_map(|(function, tried)| {
+        let facts = tree.facts(function)?;
+        let handler = facts.tries.get(tried as usize)?;
+        let mut handled = facts.events.iter().enumerate().filter(|(number, _)| handler.handles(*number as u32));
+        let (_, found) = handled.find(|(_, event)| answers(event))?;
         Some(Spot { file: function.file, span: found.span })
     })
 }

@@ -7,6 +7,7 @@ use super::credential::refreshes_credential;
 use super::effects::{decided_in_itself, effect, idempotent};
 use super::rows::{RowRead, RowWrite, row_writes};
 use super::view::View;
+use super::ways::apart;
 use crate::facts::{Guard, Value};
 use crate::program::{Column, ColumnKind, FlatEvent, Op, Statement, What};
 use crate::rules::{CommandKind, Meaning, Severity};
@@ -82,6 +83,7 @@ fn hanging<'v>(view: &View<'v>, mark: &Mark<'_>, asks: &[Guard]) -> Vec<(u32, &'
     };
     view.events()
         .filter(|(index, event)| *index != mark.write.index && hangs(*index, event))
+        .filter(|(index, event)| !apart(view, (mark.write.index, mark.write.event), (*index, event)))
         .filter(|(_, event)| effect(view, event).is_some() || hands_on(view, event))
         .filter(|(index, event)| !fetches(*index, event))
         .collect()

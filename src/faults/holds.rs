@@ -1,7 +1,8 @@
 //! Locks of any kind that a function holds: those of packs, keys of a store set once, and locks of the database.
 
 use super::regions::Region;
-use super::shared_lock::{is_lock_key, same_key};
+use super::pairs::{Taken, commands, frees, later};
+use super::shared_lock::is_lock_key;
 use super::transactions::{commits, on_the_way};
 use super::view::View;
 use crate::program::{FlatEvent, Kv, Lifetime, Op};
@@ -126,17 +127,9 @@ fn of_key(view: &View<'_>, index: u32, event: &FlatEvent, kv: &Kv) -> Option<Hol
     if !(kv.op == CommandKind::Set && kv.only_new || kv.script == Some(ScriptKind::Acquire)) {
         return None;
     }
-    let freed = view
-        .events()
-        .filter(|(at, _)| *at > index)
-        .filter(|(_, other)| {
-            other.kv().is_some_and(|other| {
-                (other.op == CommandKind::Delete || other.script == Some(ScriptKind::ReleaseIfOwner))
-                    && same_key(view, &other.key, &kv.key)
-            })
-        })
-        .map(|(at, _)| at)
-        .last();
+    let commands = commands(view);
+    let rest = later(view, &Taken { index, event, kv }, &commands);
+    let freed = rest.iter().filter(|other| frees(other.kv)).map(|other| other.index).last();
     if freed.is_none() && !is_lock_key(view, event, kv) {
         return None;
     }

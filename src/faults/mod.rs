@@ -36,6 +36,7 @@ mod no_count;
 mod once;
 mod one_time;
 mod own_row;
+mod pairs;
 mod passed;
 mod process_counter;
 mod process_guard;

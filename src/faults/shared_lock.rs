@@ -6,6 +6,7 @@ use super::debounce::{cost, ends_soon};
 use super::effects::{effect, idempotent};
 use super::fails_open::{answered_as_taken, caught_as_taken, fails_open};
 use super::negative::says_it_failed;
+use super::pairs::{Taken, as_a_rule, commands, frees, is_mark, is_spent, later, outlasts, passed_by};
 use super::process_counter::is_time;
 use super::reason::{Reason, Why};
 use super::rows::says_exists;
@@ -14,7 +15,7 @@ use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Guard, Value};
 use crate::program::{FlatEvent, Kv, Spot};
-use crate::rules::{CommandKind, Meaning, Scope, ScriptKind, words};
+use crate::rules::{CommandKind, Meaning, Scope, ScriptKind, Severity, words};
 use crate::syntax::{BinaryOp, ExitKind};
 
 /// Words in a key or a name that say lock.
@@ -42,28 +43,19 @@ const LOCK_WORDS: &[&str] = &[
     "claim",
 ];
 
-/// A taking of a key.
-pub(super) struct Taken<'e> {
-    pub index: u32,
-    pub event: &'e FlatEvent,
-    pub kv: &'e Kv,
-}
-
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     for region in view.regions.iter().filter(|region| region.scope == Scope::Cluster) {
         let work = view.events().filter(|(index, event)| region.holds(*index, event) && effect(view, event).is_some());
         let subject = Subject::lock(view, Kind::SharedLock, region).around(view, work.map(|(_, event)| event));
         found.sound(subject, vec![Reason::new(Why::LibraryLock)]);
     }
-    let commands: Vec<Taken<'_>> =
-        view.events().filter_map(|(index, event)| Some(Taken { index, event, kv: event.kv()? })).collect();
+    let commands = commands(view);
     for taken in commands.iter().filter(|taken| takes(taken.kv)) {
-        let rest: Vec<&Taken<'_>> =
-            commands.iter().filter(|other| other.index > taken.index && same_key(view, &other.kv.key, &taken.kv.key)).collect();
+        let rest = later(view, taken, &commands);
         let deletes = rest.iter().filter(|other| other.kv.op == CommandKind::Delete).max_by_key(|other| other.index);
         let owner_checked = rest.iter().any(|other| other.kv.script == Some(ScriptKind::ReleaseIfOwner));
         let freed = rest.iter().any(|other| other.kv.op == CommandKind::Delete && as_a_rule(view, taken, &rest, other));
-        if !is_lock(view, taken.event, taken.kv, freed || owner_checked) {
+        if is_mark(view, taken, &rest) || !is_lock(view, taken.event, taken.kv, freed || owner_checked) {
             let claim = subject(view, taken, None);
             if !claim.work.is_empty() {
                 found.sound(claim, vec![Reason::of(view, Why::Claim, taken.event)]);
@@ -96,14 +88,6 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         found.faults[faults..].iter_mut().for_each(|fault| fault.subject = Some(subject.clone()));
     }
     check_then_set(view, &commands, found);
-}
-
-/// Whether whoever took a key frees it, however the work ended: a key that stays when all went well, and goes when something was
-/// found wrong, keeps work apart for a while (a throttle, a mark) and is no lock.
-fn as_a_rule(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], delete: &Taken<'_>) -> bool {
-    let of_key = |index: &u32| *index == taken.index || rest.iter().any(|other| other.index == *index);
-    let free = |guard: &Guard| taken.event.guards.contains(guard) || view.cond_depends(guard.cond).iter().any(of_key);
-    delete.event.in_finally || !delete.event.in_catch && delete.event.guards.iter().all(free)
 }
 
 /// A lock under its key, with the work that its answer decides, or that stands before its `last` use.
@@ -239,11 +223,7 @@ fn expiry(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut J
 }
 
 fn blind(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>, expires_later: bool, found: &mut Judged) {
-    let compared = view
-        .decided_by(delete.event)
-        .iter()
-        .any(|index| *index > taken.index && view.event(*index).kv().is_some_and(|kv| kv.op == CommandKind::Get));
-    let message = if compared {
+    let message = if owner_compared(view, taken, delete) {
         "the owner is compared and the lock deleted in two commands: between them the lease can end and another holder's lock is deleted"
     } else {
         "the lock is deleted without asking whose it is: after the lease ran out this frees another holder's lock"
@@ -255,13 +235,34 @@ fn blind(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>, expires_later: 
     let mut candidate = Candidate::new(view, "lock-blind-release", delete.event, taken.event, message.to_owned());
     candidate.hop(Role::Acquire, taken.event, "taken here");
     candidate.hop(Role::Release, delete.event, "deleted here");
+    if is_spent(view, taken.kv) || outlasts(view, taken, delete) {
+        candidate.severity = Some(Severity::Advice);
+    }
     found.push(sure(candidate, taken.kv));
+}
+
+/// Whether what the key holds is read after the taking and compared, as equal or not, before the lock is deleted.
+fn owner_compared(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>) -> bool {
+    let of_key = |index: &u32| {
+        let reads = |kv: &Kv| kv.op == CommandKind::Get && same_key(view, &kv.key, &taken.kv.key);
+        *index > taken.index && view.event(*index).kv().is_some_and(reads)
+    };
+    let read = |value: &Value| view.flat.depends(value).iter().any(of_key);
+    let compares = |value: &Value| {
+        value.any(&|part| match part {
+            Value::Op(BinaryOp::Equal | BinaryOp::NotEqual, pair) => {
+                pair.iter().any(read) && !pair.iter().any(|side| constant(view, side) && !constant(view, &taken.kv.value))
+            }
+            _ => false,
+        })
+    };
+    let conds = delete.event.guards.iter().filter_map(|guard| view.flat.conds.get(guard.cond as usize));
+    conds.into_iter().any(|cond| compares(&cond.value))
 }
 
 /// A way out between taking and freeing.
 fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut Judged) {
-    let frees = |other: &&&Taken<'_>| other.kv.op == CommandKind::Delete || other.kv.script == Some(ScriptKind::ReleaseIfOwner);
-    let freeing: Vec<&&Taken<'_>> = rest.iter().filter(frees).collect();
+    let freeing: Vec<&&Taken<'_>> = rest.iter().filter(|other| frees(other.kv)).collect();
     let Some(release) = freeing.last() else { return };
     if freeing.iter().any(|release| release.event.in_finally) || release.event.detached {
         return;
@@ -354,7 +355,6 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
         if is_record(view, read, set) {
             continue;
         }
-        let frees = |kv: &Kv| kv.op == CommandKind::Delete || kv.script == Some(ScriptKind::ReleaseIfOwner);
         let freed = commands.iter().any(|other| frees(other.kv) && same_key(view, &other.kv.key, &set.kv.key));
         // A constant marks; anything else is a lock only where it is named or freed like one.
         let leads_to_work = || {
@@ -368,7 +368,14 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
             continue;
         }
         let decided = view.regions.iter().any(|region| region.scope == Scope::Cluster && region.holds(set.index, set.event));
-        if decided {
+        // Whoever sets it has taken it in between.
+        let taken = commands.iter().any(|other| {
+            other.index < set.index
+                && takes(other.kv)
+                && same_key(view, &other.kv.key, &set.kv.key)
+                && (deciding.contains(&other.index) || passed_by(view, set.index, other.index))
+        });
+        if decided || taken {
             continue;
         }
         if says_it_failed(view, read.index, set.index) {

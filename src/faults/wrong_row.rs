@@ -115,11 +115,23 @@ pub(super) fn kind_of(view: &View<'_>, event: &FlatEvent, value: &Value) -> Opti
     }
     let Ty::Lib { path, sure, .. } = unwrapped(tree, tree.ty(&view.flat.plain(value), file), file) else { return None };
     let kind = tree.packs(file).kind(&path);
-    let passed = matches!(value, Value::Param(..));
+    let passed = given(view, value);
     match kind {
         TypeKind::Connection => Some(kind),
         TypeKind::Pool => Some(if passed && !sure { TypeKind::Connection } else { kind }),
         _ => None,
+    }
+}
+
+/// Whether a value is what the caller of a function gave, or of the function that made this one.
+fn given(view: &View<'_>, value: &Value) -> bool {
+    match value {
+        Value::Param(..) => true,
+        Value::Captured(maker, name) => {
+            let facts = view.world.tree.facts(*maker);
+            facts.and_then(|facts| facts.locals.get(name)).is_some_and(|known| matches!(known, Value::Param(..)))
+        }
+        _ => false,
     }
 }
 

@@ -471,8 +471,8 @@ fn presume(look: &Look<'_>, callee: &Value, ty: &Ty, site: &Site<'_>) -> Option<
     {
         return None;
     }
-    // A variant or a tuple type, told from a function by how it is written: what makes a value does nothing else.
-    if tree.errors_are_values(site.file) && name.starts_with(char::is_uppercase) {
+    // A variant, a tuple type or a class, told from a function by how it is written: what makes a value does nothing else.
+    if !site.awaited && name.starts_with(char::is_uppercase) {
         return None;
     }
     // A setter of an object in memory, where outside work would be waited for.

@@ -50,6 +50,8 @@ pub struct Verbs {
     handed_on: HashSet<String>,
     handles: HashSet<String>,
     sign_in: HashSet<String>,
+    spent: Vec<String>,
+    carry_all: HashSet<String>,
 }
 
 /// What a name presumes.
@@ -272,6 +274,17 @@ impl Verbs {
     pub fn is_refusal(&self, ty: &str) -> bool {
         let name = ty.rsplit(['.', ':']).next().unwrap_or(ty);
         self.refusals.contains(name) || self.refusal_codes.contains(ty)
+    }
+
+    /// Whether a member of an answer carries all that was answered.
+    pub fn carries_all(&self, member: &str) -> bool {
+        self.carry_all.contains(&member.to_lowercase())
+    }
+
+    /// Whether a text names what somebody else takes once only.
+    pub fn is_spent(&self, text: &str) -> bool {
+        let all = words(text).join(" ");
+        self.spent.iter().any(|name| all.contains(name.as_str()))
     }
 
     /// Whether names speak of refreshing a credential.

@@ -314,7 +314,7 @@ impl<'a> Walker<'a> {
 
     fn attempt(&mut self, body: &[Step], catches: &[crate::syntax::Catch], otherwise: &[Step], finally: &[Step]) -> bool {
         let index = self.out.tries.len() as u32;
-        self.out.tries.push(TryFact { catches: vec![], has_finally: !finally.is_empty() });
+        self.out.tries.push(TryFact { catches: vec![], has_finally: !finally.is_empty(), handled: (0, 0) });
         let before = self.env.clone();
         let kept = self.guards.len();
         let outer_try = self.in_try;
@@ -326,6 +326,7 @@ impl<'a> Walker<'a> {
         let body_left = body_left || (!otherwise.is_empty() && self.block(otherwise));
         self.in_try = outer_try;
         let mut all_left = body_left;
+        let first = self.out.events.len() as u32;
         for catch in catches {
             let after = std::mem::replace(&mut self.env, before.clone());
             let outer_catch = std::mem::replace(&mut self.in_catch, true);
@@ -342,6 +343,7 @@ impl<'a> Walker<'a> {
                 all_left = false;
             }
         }
+        self.out.tries[index as usize].handled = (first, self.out.events.len() as u32);
         let established = self.guards.split_off(kept);
         let outer_finally = std::mem::replace(&mut self.in_finally, true);
         let finally_left = self.block(finally);

@@ -14,7 +14,8 @@ use std::sync::Arc;
 use super::Confidence;
 use super::effects::{Sureness, decided_in_itself, effect, idempotent, row_locked};
 use super::regions::Region;
-use super::shared_lock::{is_lock, same_key, takes};
+use super::pairs::{Taken, commands, is_mark, is_spent, later};
+use super::shared_lock::{is_lock, takes};
 use super::subject::Judged;
 use super::view::View;
 use crate::facts::{Act, Guard, Value};
@@ -24,7 +25,7 @@ use crate::rules::{CommandKind, Meaning, Scope, ScriptKind, words};
 /// All faults of leases in a function.
 pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Judged) {
     let leases = leases(view, flattener);
-    for lease in &leases {
+    for lease in leases.iter().filter(|lease| !lease.mark) {
         let outlasted = overrun::detect(view, lease, found);
         fence::detect(view, lease, outlasted, found);
         key::detect(view, lease, found);
@@ -54,6 +55,10 @@ pub(super) struct Lease<'v> {
     renewed: bool,
     /// The event that frees it; without one it is kept until it ends.
     release: Option<u32>,
+    /// It stays on purpose where all went well, to keep the work from being done again.
+    mark: bool,
+    /// Its key is made of what somebody else takes once only.
+    spent: bool,
     /// Its library or store was resolved, not taken by its looks.
     sure: bool,
     region: Option<Region>,
@@ -73,6 +78,7 @@ impl<'v> Lease<'v> {
         within
             && event.hops.starts_with(&self.inside)
             && !event.in_catch
+            && !event.guards.iter().any(|guard| self.event.guards.contains(&Guard { holds: !guard.holds, ..*guard }))
             && event.guards.iter().all(|guard| self.taken.get(&guard.cond).is_none_or(|so| *so == guard.holds))
     }
 
@@ -116,17 +122,18 @@ fn leases<'v>(view: &View<'v>, flattener: &Flattener<'_>) -> Vec<Lease<'v>> {
 /// `SET key token NX EX 30`, or a script that does that.
 fn of_key<'v>(view: &View<'v>, flattener: &Flattener<'_>, index: u32, event: &'v FlatEvent) -> Option<Lease<'v>> {
     let kv = event.kv().filter(|kv| takes(kv))?;
-    let rest = || {
-        let later = view.events().filter(|(at, _)| *at > index);
-        later.filter_map(|(at, event)| Some((at, event.kv()?))).filter(|(_, other)| same_key(view, &other.key, &kv.key))
-    };
+    let commands = commands(view);
+    let own = Taken { index, event, kv };
+    let about = later(view, &own, &commands);
+    let (mark, spent) = (is_mark(view, &own, &about), is_spent(view, kv));
+    let rest = || about.iter().map(|other| (other.index, other.kv));
     let frees = |op: CommandKind, script: Option<ScriptKind>| match op {
         CommandKind::Delete => true,
         // A script whose text is not seen.
         CommandKind::Script => script.is_none_or(|script| script == ScriptKind::ReleaseIfOwner),
         _ => false,
     };
-    let release = rest().filter(|(_, other)| frees(other.op, other.script)).map(|(at, _)| at).last();
+    let release = rest().filter(|(_, other)| !mark && frees(other.op, other.script)).map(|(at, _)| at).last();
     if !is_lock(view, event, kv, release.is_some()) {
         return None;
     }
@@ -145,7 +152,7 @@ fn of_key<'v>(view: &View<'v>, flattener: &Flattener<'_>, index: u32, event: &'v
     let taken = taken(view, index, release);
     let inside = if release.is_some() { Arc::default() } else { told(view, index, event) };
     let key = Some(kv.key.clone());
-    Some(Lease { acquire: index, event, key, ttl, renewed, release, sure: kv.sure, region: None, taken, inside })
+    Some(Lease { acquire: index, event, key, ttl, renewed, release, mark, spent, sure: kv.sure, region: None, taken, inside })
 }
 
 /// The calls inside which it stays who took a lock: of which no answer has to do with the taking.
@@ -197,6 +204,8 @@ fn of_lock<'v>(view: &View<'v>, flattener: &Flattener<'_>, region: &Region) -> O
         ttl,
         renewed: renews || prolonged(view, flattener, region.acquire),
         release,
+        mark: false,
+        spent: false,
         sure,
         taken: taken(view, region.acquire, region.release),
         region: Some(region.clone()),

@@ -10,6 +10,7 @@ use crate::faults::subject::Judged;
 use crate::faults::view::View;
 use crate::faults::{Confidence, Role};
 use crate::program::{FlatEvent, What};
+use crate::rules::Severity;
 
 /// A lease that ends this much before the next run leaves it open.
 const MOST_OF_A_PERIOD: f64 = 0.75;
@@ -40,13 +41,21 @@ pub(super) fn detect(view: &View<'_>, lease: &Lease<'_>, found: &mut Judged) -> 
     candidate.hop(Role::Acquire, lease.event, "taken here, and never prolonged");
     candidate.hop(Role::Effect, reason.work.1, format!("{}, while it is held", view.describe(reason.work.1)));
     candidate.stands = true;
+    candidate.severity = lease.spent.then_some(Severity::Advice);
     candidate.only = reason.uncalled.then_some(Only::WhereUncalled);
     found.push(candidate.at_most(lease.confidence()).at_most(reason.confidence));
     !reason.uncalled
 }
 
 fn reason<'v>(view: &View<'v>, lease: &Lease<'v>) -> Option<Reason<'v>> {
-    let under: Vec<(u32, &FlatEvent)> = lease.under(view).collect();
+    // Where nothing frees it, only what its answer decides about is work under it.
+    let guarded = |index: u32, event: &FlatEvent| {
+        let asks = |cond: u32| view.cond_depends(cond).contains(&lease.acquire);
+        lease.release.is_some()
+            || event.guards.iter().any(|guard| asks(guard.cond))
+            || view.passed(index).iter().any(|guard| asks(guard.cond))
+    };
+    let under: Vec<(u32, &FlatEvent)> = lease.under(view).filter(|(index, event)| guarded(*index, event)).collect();
     let timed: Vec<(u32, &FlatEvent, Cost)> =
         under.iter().filter_map(|(index, event)| Some((*index, *event, cost(view, *index, event)?))).collect();
     let short = lease.ttl.is_none_or(|ttl| ttl.most <= LONG);
