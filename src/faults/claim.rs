@@ -132,7 +132,8 @@ pub(super) fn marked<'w>(view: &View<'_>, read: &RowRead<'_>, write: &'w RowWrit
 /// Whether a statement that is written out asks for no row at all: it speaks of the whole table.
 fn of_all_rows(write: &RowWrite<'_>) -> bool {
     let written = write.event.statement().filter(|statement| statement.op == Op::Update);
-    !write.saves && written.is_some_and(|statement| statement.wheres.is_empty() && !statement.restricted && statement.entity.is_none())
+    !write.saves
+        && written.is_some_and(|statement| statement.wheres.is_empty() && !statement.restricted && statement.entity.is_none())
 }
 
 /// Whether a write notes that the work has failed: in a handler, or on a way that ends in an error. Nobody takes a row so.
@@ -150,7 +151,8 @@ fn where_it_failed(view: &View<'_>, write: &RowWrite<'_>) -> bool {
         })
     };
     let (function, number) = write.event.origin;
-    let own = || tree.facts(function).is_some_and(|facts| (number as usize) < facts.events.len() && fails(facts, number as usize));
+    let own =
+        || tree.facts(function).is_some_and(|facts| (number as usize) < facts.events.len() && fails(facts, number as usize));
     let on_the_way = |call: &Spot| {
         functions(call.file).iter().any(|facts| {
             let at = facts.events.iter().position(|event| event.span == call.span && matches!(event.act, Act::Call { .. }));
@@ -227,7 +229,8 @@ fn leads_on(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &
             // What a run does that does not mark the row is no work of who marked it.
             let beside = apart(view, (write.index, write.event), (index, event));
             let on_the_way = || guarded(event, true) || asks.is_empty() && index > read.index;
-            guarded(event, false) && refuses(view, read, event) || !beside && works_twice(view, &writes, index, event) && on_the_way()
+            guarded(event, false) && refuses(view, read, event)
+                || !beside && works_twice(view, &writes, index, event) && on_the_way()
         })
     };
     !says_only_that(view, &column.value) || led()

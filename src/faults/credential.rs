@@ -68,9 +68,7 @@ pub fn takes_new(view: &View<'_>, refresh: u32) -> bool {
                 };
                 !lacks(of) && view.flat.depends(of).contains(&refresh)
             }
-            Value::Index(of, key) => {
-                key.text().is_some_and(|text| is_token(&text)) && view.flat.depends(of).contains(&refresh)
-            }
+            Value::Index(of, key) => key.text().is_some_and(|text| is_token(&text)) && view.flat.depends(of).contains(&refresh),
             _ => false,
         })
     };

@@ -26,9 +26,8 @@ pub(super) fn fails_open<'v>(view: &View<'v>, taken: &Taken<'_>) -> Option<&'v F
             )
     });
     let taken_index = taken.index;
-    let mut after = view
-        .events()
-        .filter(|(index, event)| *index > taken_index && effect(view, event).is_some() && event.caught.is_none());
+    let mut after =
+        view.events().filter(|(index, event)| *index > taken_index && effect(view, event).is_some() && event.caught.is_none());
     if answers_taken {
         // What is answered in its place has to decide what goes on.
         let asks = |cond: u32| view.cond_depends(cond).contains(&taken_index);

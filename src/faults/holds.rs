@@ -1,7 +1,7 @@
 //! Locks of any kind that a function holds: those of packs, keys of a store set once, and locks of the database.
 
-use super::regions::Region;
 use super::pairs::{Taken, commands, frees, later};
+use super::regions::Region;
 use super::shared_lock::is_lock_key;
 use super::transactions::{commits, on_the_way};
 use super::view::View;

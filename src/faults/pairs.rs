@@ -90,20 +90,25 @@ fn came_to_nothing(view: &View<'_>, taken: &Taken<'_>, event: &FlatEvent) -> boo
     };
     event.guards.iter().any(|guard| {
         let cond = view.flat.conds.get(guard.cond as usize);
-        cond.is_some_and(|cond| fails(&cond.value, guard.holds)) && view.cond_depends(guard.cond).iter().any(works)
+        cond.is_some_and(|cond| fails(view, &cond.value, guard.holds)) && view.cond_depends(guard.cond).iter().any(works)
     })
 }
 
 /// Whether a condition that came out so says that there is nothing, or an error.
-fn fails(value: &Value, holds: bool) -> bool {
+fn fails(view: &View<'_>, value: &Value, holds: bool) -> bool {
     match value {
-        Value::Not(inner) => fails(inner, !holds),
+        Value::Not(inner) => fails(view, inner, !holds),
         Value::Is(inner, shape) => match &**shape {
             Shape::Null | Shape::Err | Shape::Bool(false) => holds,
             Shape::Present | Shape::Ok | Shape::Bool(true) => !holds,
-            _ => fails(inner, holds),
+            _ => fails(view, inner, holds),
         },
-        Value::Flat(_) | Value::Member(..) | Value::Any(_) => !holds,
+        // A question whose answer yes says so.
+        Value::Flat(at) => {
+            let name = view.event(*at).call().and_then(|(callee, _)| view.world.tree.name_of(callee));
+            name.is_some_and(|name| view.world.tree.book.verbs.is_absence(&name)) == holds
+        }
+        Value::Member(..) | Value::Any(_) => !holds,
         _ => false,
     }
 }
@@ -143,9 +148,7 @@ pub(super) fn outlasts(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>) -
     let mut commands = 0;
     let quick = |event: &FlatEvent| match (&event.what, &event.act) {
         (What::Kv(_), _) => true,
-        (What::Statement(statement), _) => {
-            !statement.row_lock && !matches!(statement.op, Op::SessionLock | Op::TransactionLock)
-        }
+        (What::Statement(statement), _) => !statement.row_lock && !matches!(statement.op, Op::SessionLock | Op::TransactionLock),
         (What::Presumed(_), _) => false,
         (What::Meant(meant), _) if meant.is == Meaning::Calls => matches!(meant.part("body"), Some(Value::Function(_))),
         (What::Meant(meant), _) => {

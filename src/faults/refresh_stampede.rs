@@ -30,9 +30,8 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
             continue;
         }
         let asked = event.guards.iter().filter(|guard| !refused_otherwise(view, **guard));
-        let Some(cond) = asked
-            .filter_map(|guard| view.flat.conds.get(guard.cond as usize))
-            .find(|cond| expired(view, &cond.value))
+        let Some(cond) =
+            asked.filter_map(|guard| view.flat.conds.get(guard.cond as usize)).find(|cond| expired(view, &cond.value))
         else {
             continue;
         };
@@ -71,9 +70,10 @@ fn refused_otherwise(view: &View<'_>, guard: Guard) -> bool {
     functions.iter().any(|facts| {
         let Some(own) = facts.conds.iter().position(|own| own.span == cond.at.span) else { return false };
         let other = Guard { cond: own as u32, holds: !guard.holds };
-        facts.events.iter().any(|event| {
-            matches!(event.act, Act::Exit { kind: ExitKind::Throw, .. }) && event.guards.last() == Some(&other)
-        })
+        facts
+            .events
+            .iter()
+            .any(|event| matches!(event.act, Act::Exit { kind: ExitKind::Throw, .. }) && event.guards.last() == Some(&other))
     })
 }
 

@@ -13,8 +13,8 @@ use std::sync::Arc;
 
 use super::Confidence;
 use super::effects::{Sureness, decided_in_itself, effect, idempotent, row_locked};
-use super::regions::Region;
 use super::pairs::{Taken, commands, is_mark, is_spent, later};
+use super::regions::Region;
 use super::shared_lock::{is_lock, takes};
 use super::subject::Judged;
 use super::view::View;
