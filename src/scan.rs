@@ -141,6 +141,7 @@ fn find_faults(
         owner_checked: owner_checked(&program),
         configured: program::configured(&program),
         request_transactions: program::requests_are_transactions(&program),
+        documents: &tree.documents,
         pooled_by_transaction: tree.documents.iter().any(|document| pools_by_transaction(&document.text)),
     };
     let running = [program::deployments(&program, sources, &tree.documents), program::forks(&program, sources)].concat();

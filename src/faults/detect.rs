@@ -7,6 +7,7 @@ use super::comments::{accepted, admitted};
 use super::copies::weighed;
 use super::factory::used_up;
 use super::inventory::Item;
+use super::nobodys::Nobodys;
 use super::provider::shared_beside;
 use super::reason::Why;
 use super::sightings::{Asked, Sightings};
@@ -72,6 +73,11 @@ pub fn detect(
         false => Some(Why::NotServed),
         true => unmet(candidate.only.as_ref()?, world, &reach, function),
     });
+    let nobodys = Nobodys::new(world.tree, &reach, world.documents);
+    let found = sift(found, &mut sightings, |function, candidate| {
+        let entered = candidate.trace.iter().any(|(role, _, _)| *role == Role::Entry);
+        (!entered && nobodys.never_runs(function)).then_some(Why::NotServed)
+    });
     let found = sift(found, &mut sightings, |_, candidate| {
         cleared.contains(&(candidate.cause, candidate.work)).then_some(Why::EitherWay)
     });
@@ -112,7 +118,7 @@ pub fn detect(
             sightings.fault(*function, candidate, kept, family(candidate));
         }
     }
-    let reached = Reached::of(world.tree, &reach);
+    let reached = Reached::of(&reach, &nobodys);
     let findings: Vec<Finding> = kept
         .into_iter()
         .map(|(function, candidate)| {

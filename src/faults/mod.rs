@@ -33,6 +33,7 @@ mod migration;
 mod negative;
 mod new_key;
 mod no_count;
+mod nobodys;
 mod once;
 mod one_time;
 mod own_row;

@@ -12,6 +12,7 @@ use super::passed::passed;
 use super::regions::{Region, regions};
 use super::tests_of_state::{StateChange, StateTest};
 use crate::facts::{FnRef, Guard, Value};
+use crate::files::Document;
 use crate::program::{
     Configured, Flat, FlatEvent, Holder, Instances, Lifetime, Made, Place, Schema, Spot, Tree, What, lifetime, made_of, place_of,
 };
@@ -32,6 +33,8 @@ pub struct World<'t> {
     pub configured: Vec<Configured>,
     /// Each request runs in a transaction, by a setting.
     pub request_transactions: bool,
+    /// Files that say how the program is built and started.
+    pub documents: &'t [Document],
     /// A connection pooler between the program and its database hands connections out by transaction.
     pub pooled_by_transaction: bool,
 }

@@ -23,6 +23,7 @@ mod presume;
 mod reach;
 mod route;
 mod schema;
+mod schema_step;
 mod settings;
 mod sql;
 mod sql_text;

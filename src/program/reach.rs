@@ -7,6 +7,7 @@ use super::flat::What;
 use super::mount::{Mount, Mounts, Router, included, joined, made_below, mounts, router, table};
 use super::packages::{idle_folders, within};
 use super::route::{Route, chained};
+use super::schema_step::is_schema_step;
 use super::{Flat, Look, Spot, Tree, Ty, decorator};
 use crate::facts::{Act, Event, FileFacts, FnRef, Value};
 use crate::rules::{FileRole, Meaning};
@@ -202,6 +203,13 @@ impl Reach {
         self.entries.get(&function)
     }
 
+    /// Files of the service in which something is entered from outside, but for commands and tests.
+    pub fn entered_files(&self) -> impl Iterator<Item = u32> + '_ {
+        let serves = |entry: &&Entry| !matches!(entry.kind.as_str(), "cli" | "test" | "event");
+        let files = self.entries.values().filter(serves).map(|entry| entry.handler.file);
+        files.filter(|file| self.role(*file) == FileRole::Service)
+    }
+
     /// Functions that call this one, or hand it to something that does.
     pub fn callers(&self, function: FnRef) -> impl Iterator<Item = FnRef> + '_ {
         self.callers.get(&function).into_iter().flatten().map(|(caller, _)| *caller)
@@ -263,6 +271,9 @@ pub fn roles(tree: &Tree) -> Vec<FileRole> {
         .map(|(facts, path)| tree.book.reach.role(path, facts.unit.imports.iter().map(|import| import.module.as_str())))
         .collect();
     for (role, facts) in roles.iter_mut().zip(&tree.files) {
+        if *role == FileRole::Service && is_schema_step(tree, facts) {
+            *role = FileRole::Migration;
+        }
         if *role == FileRole::Service && loaded_in_a_browser(tree, facts) {
             *role = FileRole::Browser;
         }

@@ -26,7 +26,7 @@ pub use fault::{FaultRule, Severity};
 pub use idioms::{CommandKind, FunctionKind, Idioms, ScriptKind};
 pub use library::{Library as Packs, Row};
 pub use pack::{CallRow, Library, Meaning, Pack, Part, Scope, TypeKind, TypeRow, Want};
-pub use reach::{Convention, FileRole, ReachRules};
+pub use reach::{Convention, FileRole, ReachRules, Step};
 pub use ruleset::{RULES, RuleFile, RuleSet};
 pub use selector::{Pick, Selector};
 pub use settings::{SettingRow, SettingRules};

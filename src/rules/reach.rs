@@ -44,6 +44,11 @@ pub struct ReachRules {
     pub dev_words: Vec<String>,
     /// Words in a setting or argument that say whether a copy changes the schema.
     pub setting_words: Vec<String>,
+    /// What steps of a schema offer, wherever they lie.
+    #[serde(default, rename = "step")]
+    pub steps: Vec<Step>,
+    /// Module-level names that only list what a module offers.
+    pub listing_names: Vec<String>,
     /// Names by which handlers call the request.
     pub request_words: Vec<String>,
     /// What a request's body is read by.
@@ -75,6 +80,19 @@ pub struct Convention {
     pub methods: Vec<String>,
     /// How many parameters they have at least.
     pub params: usize,
+}
+
+/// How a step of a schema is told by what it offers.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Step {
+    /// Functions or methods, all of which are there.
+    pub offers: Vec<String>,
+    /// Module-level names, all of which are there.
+    pub names: Vec<String>,
+    /// Words one of which is in the name or type of each function's first parameter, where it has one; the first function has
+    /// one. Without words the functions may take anything.
+    pub given: Vec<String>,
 }
 
 impl Convention {

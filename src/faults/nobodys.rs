@@ -1,0 +1,214 @@
+//! Functions that are nobody's: no entry, no decorator, no base class that may call them, and every mention of their name stands in
+//! functions that are nobody's themselves. That a module hands a name on, or lists it, is no mention.
+
+use std::cell::{OnceCell, RefCell};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::facts::{Act, FileFacts, FnRef, Value};
+use crate::files::{Atom, Document};
+use crate::program::{Reach, Tree};
+use crate::rules::FileRole;
+use crate::syntax::{ExportTarget, FnId};
+
+/// How many callers up a function is followed.
+const HIGHEST: u32 = 12;
+
+/// Who mentions which names of a tree, asked only where a fault is found.
+pub(super) struct Nobodys<'a> {
+    tree: &'a Tree,
+    reach: &'a Reach,
+    documents: &'a [Document],
+    mentions: OnceCell<FxHashMap<&'a str, FxHashSet<FnRef>>>,
+    known: RefCell<FxHashMap<FnRef, bool>>,
+}
+
+impl<'a> Nobodys<'a> {
+    /// Of a whole tree.
+    pub fn new(tree: &'a Tree, reach: &'a Reach, documents: &'a [Document]) -> Nobodys<'a> {
+        Nobodys { tree, reach, documents, mentions: OnceCell::new(), known: RefCell::default() }
+    }
+
+    /// Whether a function is nobody's in a package that is seen to be a program: something else of it is entered.
+    pub fn never_runs(&self, function: FnRef) -> bool {
+        self.reach.way_in(function).is_none() && self.is_nobodys(function) && self.in_a_program(function)
+    }
+
+    /// Whether nothing is seen to lead to a function.
+    pub fn is_nobodys(&self, function: FnRef) -> bool {
+        self.asked(function, &mut vec![])
+    }
+
+    fn asked(&self, function: FnRef, way: &mut Vec<FnRef>) -> bool {
+        // What is written inside another function runs where that one does.
+        let function = outermost(self.tree, function);
+        if let Some(known) = self.known.borrow().get(&function) {
+            return *known;
+        }
+        // A function that leads to itself is as much somebody's as the others that lead to it.
+        if way.contains(&function) {
+            return true;
+        }
+        if way.len() as u32 > HIGHEST || function.func == 0 || self.has_a_place(function) {
+            return false;
+        }
+        way.push(function);
+        let name = self.tree.function(function).map_or("", |known| known.name.as_str());
+        let mentioned = self.mentions.get_or_init(|| mentions(self.tree, self.reach)).get(name);
+        let callers = self.reach.callers(function).filter(|caller| counts(self.reach, *caller));
+        let mut from: Vec<FnRef> = mentioned.into_iter().flatten().copied().chain(callers).collect();
+        from.sort_unstable();
+        from.dedup();
+        let nobodys = from.into_iter().all(|from| self.asked(from, way))
+            && !self.documents.iter().any(|document| speaks_of(&document.text, name));
+        way.pop();
+        // That it is nobody's may rest on what is still being asked.
+        if way.is_empty() || !nobodys {
+            self.known.borrow_mut().insert(function, nobodys);
+        }
+        nobodys
+    }
+
+    /// Whether something else than a mention may call a function: an entry, a decorator, a base class, a loader of the module's one export.
+    fn has_a_place(&self, function: FnRef) -> bool {
+        let (Some(known), Some(facts)) = (self.tree.function(function), self.tree.facts(function)) else { return true };
+        let of_the_language = usize::from(known.flags.is_static || known.flags.is_getter);
+        let class = self.tree.class_of(function).and_then(|class| self.tree.class(class));
+        let file = self.tree.files.get(function.file as usize);
+        let handed_out = file.is_some_and(|file| {
+            let class = class.map(|class| &class.name);
+            file.unit.exports.iter().any(|export| match &export.target {
+                ExportTarget::Local(local) => {
+                    export.name == "default" && (*local == known.name || class.is_some_and(|class| *local == *class))
+                }
+                _ => export.name == "default",
+            } || export.name == "=")
+        });
+        let hook = !known.flags.is_static && class.is_some_and(|class| !class.bases.is_empty());
+        known.name.is_empty()
+            || known.name.starts_with("__")
+            || known.flags.is_constructor
+            || self.reach.entry(function).is_some()
+            || handed_out
+            || hook
+            || facts.decorators.len() > of_the_language
+    }
+
+    /// Whether something in the package of a function is entered from outside.
+    fn in_a_program(&self, function: FnRef) -> bool {
+        let folder_of = |path: &str| {
+            let described = self.documents.iter().filter_map(|document| {
+                let (folder, name) = document.path.rsplit_once('/').unwrap_or(("", &document.path));
+                matches!(name, "package.json" | "Cargo.toml" | "pyproject.toml").then_some(folder)
+            });
+            let around = described
+                .filter(|folder| folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')));
+            around.max_by_key(|folder| folder.len()).unwrap_or_default().to_owned()
+        };
+        let path = |file: u32| self.tree.paths.get(file as usize).map_or("", |path| &**path);
+        let own = folder_of(path(function.file));
+        self.reach.entered_files().any(|file| folder_of(path(file)) == own)
+    }
+}
+
+/// The function of the module, or the method, that a function is written in.
+fn outermost(tree: &Tree, function: FnRef) -> FnRef {
+    let mut at = function;
+    while let Some(parent) = tree.function(at).and_then(|known| known.parent).filter(|parent| *parent != FnId(0)) {
+        at = FnRef { func: parent.0, ..at };
+    }
+    at
+}
+
+/// Whether a mention in a function may make another run: not in what only changes the schema or tests.
+fn counts(reach: &Reach, function: FnRef) -> bool {
+    !matches!(reach.role(function.file), FileRole::Migration | FileRole::Test)
+}
+
+/// Whether a text has a word.
+fn speaks_of(text: &str, word: &str) -> bool {
+    let part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    text.match_indices(word).any(|(at, _)| {
+        !text[..at].chars().next_back().is_some_and(part) && !text[at + word.len()..].chars().next().is_some_and(part)
+    })
+}
+
+/// The functions in which each name is mentioned: as a member, a name of a module, a word of a text.
+fn mentions<'t>(tree: &'t Tree, reach: &Reach) -> FxHashMap<&'t str, FxHashSet<FnRef>> {
+    let top = |file: u32| FnRef { file, func: 0 };
+    let mut found = Mentions { found: FxHashMap::default(), aliases: FxHashMap::default(), at: top(0) };
+    for file in &tree.files {
+        let top = top(file.file);
+        if !counts(reach, top) {
+            continue;
+        }
+        found.aliases = aliases(file);
+        found.at = top;
+        // Handed on under another name, it is mentioned by that.
+        for export in &file.unit.exports {
+            match &export.target {
+                ExportTarget::Local(name) | ExportTarget::Other { member: Some(name), .. } if *name != export.name => {
+                    found.name(name)
+                }
+                _ => {}
+            }
+        }
+        let marks = file.class_marks.values().chain(file.field_marks.values()).flatten().map(|(value, _)| value);
+        let lists = |name: &Atom| tree.book.reach.listing_names.iter().any(|known| **known == **name);
+        let kept = file.names.iter().filter(|(name, _)| !lists(name)).map(|(_, known)| &known.value);
+        marks.chain(kept).chain(file.field_values.values()).for_each(|value| found.value(value));
+        for (index, function) in file.functions.iter().enumerate() {
+            found.at = outermost(tree, FnRef { file: file.file, func: index as u32 });
+            function.conds.iter().for_each(|cond| found.value(&cond.value));
+            function.locals.values().for_each(|value| found.value(value));
+            for event in &function.events {
+                match &event.act {
+                    Act::Call { callee, args, .. } => {
+                        found.value(callee);
+                        args.iter().for_each(|(_, value)| found.value(value));
+                    }
+                    Act::Write { place: Value::Module(_, name), .. } if lists(name) => {}
+                    Act::Write { place, value, .. } => {
+                        found.value(place);
+                        found.value(value);
+                    }
+                    Act::Enter { value } | Act::Exit { value, .. } | Act::Delete { place: value } => found.value(value),
+                    Act::Test { .. } => {}
+                }
+            }
+            found.at = top;
+            function.decorators.iter().for_each(|(value, _)| found.value(value));
+        }
+    }
+    found.found
+}
+
+/// The names that a file calls others' by, with theirs.
+fn aliases(file: &FileFacts) -> FxHashMap<&str, &str> {
+    let imports = file.unit.imports.iter();
+    let renamed = imports.filter_map(|import| Some((&*import.local, &**import.member.as_ref()?)));
+    renamed.filter(|(local, member)| local != member).collect()
+}
+
+struct Mentions<'t> {
+    found: FxHashMap<&'t str, FxHashSet<FnRef>>,
+    aliases: FxHashMap<&'t str, &'t str>,
+    at: FnRef,
+}
+
+impl<'t> Mentions<'t> {
+    fn name(&mut self, name: &'t str) {
+        self.found.entry(name).or_default().insert(self.at);
+        if let Some(member) = self.aliases.get(name).copied() {
+            self.found.entry(member).or_default().insert(self.at);
+        }
+    }
+
+    fn value(&mut self, value: &'t Value) {
+        value.walk(&mut |part| match part {
+            Value::Member(_, name) | Value::Global(name) | Value::Module(_, name) => self.name(name),
+            Value::Text(text) => text.split(|c: char| !c.is_alphanumeric() && c != '_').for_each(|word| self.name(word)),
+            _ => {}
+        });
+    }
+}
