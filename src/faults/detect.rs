@@ -132,6 +132,10 @@ pub fn detect(
             }
             let mut found = weighed(finding(world, &reach, sources, catalogue, function, candidate), admits, copies, per);
             found.confidence = found.confidence.min(most);
+            // A guess is worth a look, no alarm.
+            if found.confidence == Confidence::Low {
+                found.severity = Severity::Advice;
+            }
             found
         })
         .collect();

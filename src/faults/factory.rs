@@ -1,11 +1,12 @@
 //! Functions that give out what they keep: whether those who call them keep what they are given for longer than one run.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::view::{View, World};
-use crate::facts::{Act, Cond, FnRef, Value};
-use crate::program::{Reach, Ty, meaning};
-use crate::rules::Meaning;
+use crate::facts::{Act, Arg, Cond, FnRef, Value};
+use crate::program::{Reach, Tree, Ty, meaning};
+use crate::rules::{Meaning, TypeKind};
 use crate::syntax::{ExitKind, Shape};
 
 /// How many callers a result is followed through.
@@ -48,12 +49,38 @@ fn uses_up(world: &World<'_>, reach: &Reach, (caller, factory): (FnRef, FnRef), 
             _ => {}
         }
     }
+    if !handed_back && goes_into_memory(tree, caller, &made) {
+        return true;
+    }
     let kinds = reach.entry_kinds(caller);
     let starts = ["startup", "main", "cli"].iter().any(|kind| kinds.contains(*kind));
     let by_module = !own.name.is_empty() && reach.callers(caller).any(|caller| caller.func == 0);
     let waited = facts.events[..at].iter().any(|event| matches!(&event.act, Act::Call { awaited: true, .. }));
     let a_run = in_a_run || waited || ["http", "rpc", "consumer", "job", "event"].iter().any(|kind| kinds.contains(*kind));
     !starts && !by_module && a_run && (!handed_back || each_uses_up(world, reach, caller, a_run, depth + 1))
+}
+
+/// Whether what a function makes is only given to calls that work in memory and end with it, as a replacer is to what writes a text.
+fn goes_into_memory(tree: &Tree, caller: FnRef, made: &Value) -> bool {
+    let is_it = |value: &Value| value.any(&|part| part == made);
+    let Some(facts) = tree.facts(caller) else { return false };
+    // What has a name may be taken along by functions inside.
+    let mut uses = facts.events.iter().filter_map(|event| match &event.act {
+        Act::Call { callee, args, .. } if is_it(callee) || args.iter().any(|(_, value)| is_it(value)) => Some((callee, args)),
+        _ => None,
+    });
+    let local = |callee: &Value| match callee {
+        Value::Member(of, _) => match tree.ty(of, caller.file) {
+            Ty::Lib { path, .. } => tree.packs(caller.file).kind(&path) == TypeKind::Local,
+            _ => false,
+        },
+        _ => false,
+    };
+    let pure = |(callee, args): (&Value, &Arc<[Arg]>)| {
+        let meant = || meaning(tree, callee, args, caller.file).is_some_and(|meant| meant.is == Meaning::Pure);
+        !is_it(callee) && (local(callee) || meant())
+    };
+    !facts.locals.values().any(is_it) && uses.next().is_some_and(pure) && uses.all(pure)
 }
 
 /// Whether a function is called only where a client that all copies share is not set up: behind a test for it that leaves.

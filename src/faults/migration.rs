@@ -23,16 +23,27 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
             continue;
         }
         let starts = starts || works_on(view, index);
+        // Of two at once, one is undone as a whole and ends with an error.
+        let whole = meant.flag("undone") && !meant.text("unless").is_some_and(|word| mentioned(view, &word));
         let message = "every copy changes the schema when it starts, with a tool that takes no lock: copies that start together run the same changes at the same time";
         let mut candidate = candidate(view, event, event, message);
         candidate.hop(Role::Effect, event, "the schema is changed here");
         candidate.libraries = vec![meant.library.clone()];
+        if whole {
+            candidate.severity = Some(Severity::Advice);
+            candidate.message = "every copy changes the schema when it starts: of copies that start together, one runs the changes, and the others are undone and end with an error".to_owned();
+        }
         candidate.only = (!starts && !meant.flag("always")).then_some(Only::AtStart);
         found.push(candidate.at_most(if meant.sure { Confidence::High } else { Confidence::Medium }));
     }
     if starts || view.flat.root.func != 0 {
         seeds(view, starts, found);
     }
+}
+
+/// Whether a file that says how the program is built speaks of something.
+fn mentioned(view: &View<'_>, word: &str) -> bool {
+    view.world.documents.iter().any(|document| document.text.contains(word))
 }
 
 /// Rows added at start-up where none were found.

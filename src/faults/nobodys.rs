@@ -19,7 +19,7 @@ pub(super) struct Nobodys<'a> {
     tree: &'a Tree,
     reach: &'a Reach,
     documents: &'a [Document],
-    mentions: OnceCell<FxHashMap<&'a str, FxHashSet<FnRef>>>,
+    mentions: OnceCell<Found<'a>>,
     known: RefCell<FxHashMap<FnRef, bool>>,
 }
 
@@ -54,9 +54,10 @@ impl<'a> Nobodys<'a> {
         }
         way.push(function);
         let name = self.tree.function(function).map_or("", |known| known.name.as_str());
-        let mentioned = self.mentions.get_or_init(|| mentions(self.tree, self.reach)).get(name);
+        let found = self.mentions.get_or_init(|| mentions(self.tree, self.reach));
+        let mentioned = found.names.get(name).into_iter().chain(found.parts.get(&function)).flatten().copied();
         let callers = self.reach.callers(function).filter(|caller| counts(self.reach, *caller));
-        let mut from: Vec<FnRef> = mentioned.into_iter().flatten().copied().chain(callers).collect();
+        let mut from: Vec<FnRef> = mentioned.chain(callers).collect();
         from.sort_unstable();
         from.dedup();
         let nobodys = from.into_iter().all(|from| self.asked(from, way))
@@ -72,7 +73,8 @@ impl<'a> Nobodys<'a> {
     /// Whether something else than a mention may call a function: an entry, a decorator, a base class, a loader of the module's one export.
     fn has_a_place(&self, function: FnRef) -> bool {
         let (Some(known), Some(facts)) = (self.tree.function(function), self.tree.facts(function)) else { return true };
-        let of_the_language = usize::from(known.flags.is_static || known.flags.is_getter);
+        // What nothing binds is a word of the language, as that for a method of the class itself.
+        let of_the_language = |mark: &Value| matches!(mark, Value::Global(_)) && (known.flags.is_static || known.flags.is_getter);
         let class = self.tree.class_of(function).and_then(|class| self.tree.class(class));
         let file = self.tree.files.get(function.file as usize);
         let handed_out = file.is_some_and(|file| {
@@ -91,7 +93,7 @@ impl<'a> Nobodys<'a> {
             || self.reach.entry(function).is_some()
             || handed_out
             || hook
-            || facts.decorators.len() > of_the_language
+            || facts.decorators.iter().any(|(mark, _)| !of_the_language(mark))
     }
 
     /// Whether something in the package of a function is entered from outside.
@@ -133,10 +135,19 @@ fn speaks_of(text: &str, word: &str) -> bool {
     })
 }
 
-/// The functions in which each name is mentioned: as a member, a name of a module, a word of a text.
-fn mentions<'t>(tree: &'t Tree, reach: &Reach) -> FxHashMap<&'t str, FxHashSet<FnRef>> {
+/// The functions in which names and functions are mentioned.
+#[derive(Default)]
+struct Found<'t> {
+    /// As a member, a name of a module, a word of a text.
+    names: FxHashMap<&'t str, FxHashSet<FnRef>>,
+    /// As a part of something else: an object's entry, an element of a list.
+    parts: FxHashMap<FnRef, FxHashSet<FnRef>>,
+}
+
+/// Who mentions what.
+fn mentions<'t>(tree: &'t Tree, reach: &Reach) -> Found<'t> {
     let top = |file: u32| FnRef { file, func: 0 };
-    let mut found = Mentions { found: FxHashMap::default(), aliases: FxHashMap::default(), at: top(0) };
+    let mut found = Mentions { found: Found::default(), aliases: FxHashMap::default(), at: top(0) };
     for file in &tree.files {
         let top = top(file.file);
         if !counts(reach, top) {
@@ -191,22 +202,26 @@ fn aliases(file: &FileFacts) -> FxHashMap<&str, &str> {
 }
 
 struct Mentions<'t> {
-    found: FxHashMap<&'t str, FxHashSet<FnRef>>,
+    found: Found<'t>,
     aliases: FxHashMap<&'t str, &'t str>,
     at: FnRef,
 }
 
 impl<'t> Mentions<'t> {
     fn name(&mut self, name: &'t str) {
-        self.found.entry(name).or_default().insert(self.at);
+        self.found.names.entry(name).or_default().insert(self.at);
         if let Some(member) = self.aliases.get(name).copied() {
-            self.found.entry(member).or_default().insert(self.at);
+            self.found.names.entry(member).or_default().insert(self.at);
         }
     }
 
     fn value(&mut self, value: &'t Value) {
         value.walk(&mut |part| match part {
             Value::Member(_, name) | Value::Global(name) | Value::Module(_, name) => self.name(name),
+            // A name that is all a function is bound to is no mention of it.
+            Value::Function(function) if *value != Value::Function(*function) => {
+                self.found.parts.entry(*function).or_default().insert(self.at);
+            }
             Value::Text(text) => text.split(|c: char| !c.is_alphanumeric() && c != '_').for_each(|word| self.name(word)),
             _ => {}
         });

@@ -8,10 +8,11 @@ use std::rc::Rc;
 use super::candidate::Candidate;
 use super::credential::refreshes_credential;
 use super::debounce::either_way;
-use super::effects::{Sureness, effect, harmless, harmless_again, reads};
+use super::effects::{Sureness, effect, fresh, harmless, harmless_again, reads};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::{StateChange, StateTest, base, changes, is_state, tests_guarding, tests_of};
+use super::unleased_job::vague;
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
@@ -29,7 +30,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     }
     let mut guards: Vec<Guarded> = vec![];
     for (index, event) in view.events() {
-        let Some(sureness) = effect(view, event) else { continue };
+        let Some(sureness) = effect(view, event).filter(|_| !vague(view, event)) else { continue };
         let harmless = LazyCell::new(|| handed_or_harmless(view, index, event, sureness));
         if let Some((test, change)) = bracketed(view, &changes, index, event, sureness) {
             let told = match &*harmless {
@@ -153,7 +154,8 @@ fn changed_near<'c>(view: &View<'_>, changes: &'c [StateChange], test: &StateTes
     let file = test.event.map_or(test.at.file, |index| view.event(index).origin.0.file);
     let near = |change: &StateChange| view.event(change.event).origin.0.file == file;
     let change = changes.iter().find(|change| !change.removes && change.place.same(&test.place) && near(change))?;
-    (!counts_only(changes, test) && !only_reports(view, test) && !is_row(view, test, change)).then_some(change)
+    (!counts_only(changes, test) && !only_reports(view, test) && !is_row(view, test, change) && !new_each_time(view, change))
+        .then_some(change)
 }
 
 /// Why work is sound whatever guards it: a callback that nobody waits for hands on, and what is harmless twice is.
@@ -262,6 +264,16 @@ fn is_row(view: &View<'_>, test: &StateTest, change: &StateChange) -> bool {
                 .statement()
                 .is_some_and(|statement| statement.op == Op::Save && statement.entity.as_ref().is_some_and(&is_entry))
         })
+}
+
+/// Whether an entry is put under a key that is made up for it: nobody else asks for it.
+fn new_each_time(view: &View<'_>, change: &StateChange) -> bool {
+    let event = view.event(change.event);
+    match (&event.what, &event.act) {
+        (What::Meant(meant), _) => meant.part("key").is_some_and(|key| fresh(view, key)),
+        (_, Act::Write { place: Value::Index(_, key), .. }) => fresh(view, key),
+        _ => false,
+    }
 }
 
 /// State on this machine's disk is another rule's business.

@@ -122,11 +122,31 @@ fn lasting_tests(view: &View<'_>, guard: Guard) -> Vec<StateTest> {
     tests
 }
 
-/// Whether what a call gives tells on which side of a guard it came out. What gives a thing on both, as a memo does, tells nothing.
+/// Whether what a call gives tells on which side of a guard it came out: on one side always the same constant, on the other not only
+/// that. What gives a thing on both, as a memo does, tells nothing.
 fn tells(asked: &FlatEvent, guard: &Guard) -> bool {
-    let plain =
-        |value: &Value| matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Unknown);
-    asked.returns.iter().any(|(value, _)| plain(value)) || asked.returns.iter().all(|(_, guards)| guards.contains(guard))
+    let of = |holds: bool| {
+        let side = Guard { holds, ..*guard };
+        asked.returns.iter().filter(move |(_, guards)| guards.contains(&side)).map(|(value, _)| constant(value))
+    };
+    let sides = [of(true).collect::<Vec<_>>(), of(false).collect::<Vec<_>>()];
+    let always = |side: &[Option<Value>]| {
+        side.first().cloned().flatten().filter(|first| side.iter().all(|one| one.as_ref() == Some(first)))
+    };
+    asked.returns.iter().all(|(_, guards)| guards.contains(guard))
+        || [(0, 1), (1, 0)].into_iter().any(|(one, other)| {
+            let constant = always(&sides[one]);
+            constant.is_some() && always(&sides[other]) != constant
+        })
+}
+
+/// The constant that a value is, as far as a test can tell.
+fn constant(value: &Value) -> Option<Value> {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => Some(value.clone()),
+        Value::Object(..) | Value::List(_) | Value::Function(_) => Some(Value::Bool(true)),
+        _ => None,
+    }
 }
 
 /// Tests of state in a condition of the function.

@@ -212,11 +212,28 @@ impl<'v> Work<'v> {
                 work.reasons.push(Reason::of(view, Why::Idempotent, event));
             } else if on_this_host(event) {
                 work.reasons.push(Reason::of(view, Why::OwnRow, event));
-            } else if work.open.is_none_or(|(_, known)| sureness > known) {
+            } else if work.open.is_none_or(|(open, known)| (sureness, weight(view, event)) > (known, weight(view, open))) {
                 work.open = Some((event, sureness));
             }
         }
         work
+    }
+}
+
+/// How much of a job's harm an effect shows: what reaches people or money most, then what stays in a database or a queue.
+fn weight(view: &View<'_>, event: &FlatEvent) -> u32 {
+    let verbs = &view.world.tree.book.verbs;
+    match &event.what {
+        What::Meant(meant) if meant.is == Meaning::Effect => match meant.text("kind").as_deref() {
+            Some("pay" | "mail" | "push") => 3,
+            Some("database" | "queue") => 2,
+            _ => 1,
+        },
+        What::Presumed(presumed) if verbs.is_remote(&presumed.name, presumed.owner.as_deref()) || verbs.sends(&presumed.name) => {
+            3
+        }
+        What::Statement(_) => 2,
+        _ => 1,
     }
 }
 

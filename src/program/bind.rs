@@ -445,6 +445,20 @@ fn table_of_ty(look: &Look<'_>, ty: &Ty) -> Option<String> {
     }
 }
 
+/// Whether a value is the entry of a container in memory that is made where it is missing.
+fn is_made_entry(look: &Look<'_>, of: &Value, file: u32) -> bool {
+    let mut at = of.clone();
+    for _ in 0..4 {
+        let Some(meant) = look.meaning(&at, file) else { return false };
+        at = match meant.is {
+            Meaning::Get => return meant.flag("makes"),
+            Meaning::Pass => meant.part("of").unwrap_or(&meant.receiver).clone(),
+            _ => return false,
+        };
+    }
+    false
+}
+
 fn presume(look: &Look<'_>, callee: &Value, ty: &Ty, site: &Site<'_>) -> Option<Presumed> {
     let tree = look.tree;
     let packs = tree.packs(site.file);
@@ -459,6 +473,9 @@ fn presume(look: &Look<'_>, callee: &Value, ty: &Ty, site: &Site<'_>) -> Option<
             _ => TypeKind::Plain,
         };
         if matches!(kind, TypeKind::State | TypeKind::Lock | TypeKind::Local) {
+            return None;
+        }
+        if !site.awaited && is_made_entry(look, of, site.file) {
             return None;
         }
         if matches!(of, Value::Text(_) | Value::Number(_) | Value::Template(_) | Value::List(_) | Value::Object(..)) {

@@ -8,10 +8,10 @@ use super::mount::{Mount, Mounts, Router, included, joined, made_below, mounts, 
 use super::packages::{idle_folders, within};
 use super::route::{Route, chained};
 use super::schema_step::is_schema_step;
-use super::{Flat, Look, Spot, Tree, Ty, decorator};
+use super::{Flat, Look, Meant, Spot, Tree, Ty, decorator, meaning};
 use crate::facts::{Act, Event, FileFacts, FnRef, Value};
 use crate::rules::{FileRole, Meaning};
-use crate::syntax::ExportTarget;
+use crate::syntax::{ExportTarget, FnId};
 
 /// How code is entered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,9 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
     let in_tree = Look { tree, events: &[] };
     let below = below_class(tree, function);
     for (value, span) in tree.facts(function).map(|facts| &facts.decorators[..]).unwrap_or_default() {
-        let Some(meant) = decorator(tree, value, function.file) else { continue };
+        let Some(meant) = decorator(tree, value, function.file).or_else(|| handed_on(tree, value, function.file)) else {
+            continue;
+        };
         let kind = match meant.is {
             Meaning::Entry => meant.text("kind").unwrap_or_else(|| "http".to_owned()),
             Meaning::Job => "job".to_owned(),
@@ -111,6 +113,29 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
     let routers: BTreeSet<Router> = links.entries.iter().filter_map(|(_, entry)| entry.router).collect();
     links.mounts.extend(routers.into_iter().filter_map(|router| made_below(&in_tree, router)));
     links
+}
+
+/// What a decorator of the tree registers the function at that it is given, by itself or by the function that it makes.
+fn handed_on(tree: &Tree, value: &Value, file: u32) -> Option<Meant> {
+    let callee = match value {
+        Value::Result(function, index) => match &tree.facts(*function)?.events.get(*index as usize)?.act {
+            Act::Call { callee, .. } => callee,
+            _ => return None,
+        },
+        other => other,
+    };
+    let Ty::Function(maker) = tree.ty(callee, file) else { return None };
+    let facts = tree.files.get(maker.file as usize)?;
+    let inside = |func: u32| func == maker.func || facts.unit.functions[func as usize].parent == Some(FnId(maker.func));
+    (0..facts.functions.len() as u32).filter(|func| inside(*func)).find_map(|func| {
+        let given = Value::Param(FnRef { func, ..maker }, 0);
+        facts.functions[func as usize].events.iter().find_map(|event| {
+            let Act::Call { callee, args, .. } = &event.act else { return None };
+            let meant = meaning(tree, callee, args, maker.file)?;
+            let part = if meant.is == Meaning::Job { "body" } else { "handler" };
+            (matches!(meant.is, Meaning::Entry | Meaning::Job) && meant.part(part) == Some(&given)).then_some(meant)
+        })
+    })
 }
 
 /// The path that a class of handlers is registered below.
