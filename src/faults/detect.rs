@@ -124,6 +124,7 @@ pub fn detect(
         .map(|(function, candidate)| {
             let admits = admitted(world, sources, &candidate);
             let (per, most) = (copies_of(candidate.rule), reached.at_most(function, &candidate));
+            let guess = candidate.confidence == Confidence::Low && family(&candidate) != "memory";
             let mut candidate = candidate;
             if family(&candidate) == "memory"
                 && let Some(shared) = shared_beside(world, flattener, function)
@@ -131,11 +132,11 @@ pub fn detect(
                 candidate = beside(candidate, &shared);
             }
             let mut found = weighed(finding(world, &reach, sources, catalogue, function, candidate), admits, copies, per);
-            found.confidence = found.confidence.min(most);
-            // A guess is worth a look, no alarm.
-            if found.confidence == Confidence::Low {
+            // A guess about rows and leases is worth a look, no alarm.
+            if guess && found.confidence == Confidence::Low {
                 found.severity = Severity::Advice;
             }
+            found.confidence = found.confidence.min(most);
             found
         })
         .collect();

@@ -9,7 +9,7 @@ use crate::facts::{Act, FileFacts, FnRef, Value};
 use crate::files::{Atom, Document};
 use crate::program::{Reach, Tree};
 use crate::rules::FileRole;
-use crate::syntax::{ExportTarget, FnId};
+use crate::syntax::{ExportTarget, Expr, ExprKind, FnId};
 
 /// How many callers up a function is followed.
 const HIGHEST: u32 = 12;
@@ -168,6 +168,9 @@ fn mentions<'t>(tree: &'t Tree, reach: &Reach) -> Found<'t> {
         let lists = |name: &Atom| tree.book.reach.listing_names.iter().any(|known| **known == **name);
         let kept = file.names.iter().filter(|(name, _)| !lists(name)).map(|(_, known)| &known.value);
         marks.chain(kept).chain(file.field_values.values()).for_each(|value| found.value(value));
+        // What a parameter is without an argument: a framework may be told there what gives it.
+        let params = file.unit.functions.iter().flat_map(|function| &function.params);
+        params.filter_map(|param| param.default.as_deref()).for_each(|default| found.written(default));
         for (index, function) in file.functions.iter().enumerate() {
             found.at = outermost(tree, FnRef { file: file.file, func: index as u32 });
             function.conds.iter().for_each(|cond| found.value(&cond.value));
@@ -212,6 +215,24 @@ impl<'t> Mentions<'t> {
         self.found.names.entry(name).or_default().insert(self.at);
         if let Some(member) = self.aliases.get(name).copied() {
             self.found.names.entry(member).or_default().insert(self.at);
+        }
+    }
+
+    fn written(&mut self, expr: &'t Expr) {
+        match &expr.kind {
+            ExprKind::Name(name) => self.name(name),
+            ExprKind::Member(of, name) => {
+                self.name(name);
+                self.written(of);
+            }
+            ExprKind::Call(call) => {
+                self.written(&call.callee);
+                call.args.iter().for_each(|arg| self.written(&arg.value));
+            }
+            ExprKind::List(inside) | ExprKind::Other(inside) => inside.iter().for_each(|expr| self.written(expr)),
+            ExprKind::Object { entries, .. } => entries.iter().for_each(|(_, expr)| self.written(expr)),
+            ExprKind::Typed(expr, _) => self.written(expr),
+            _ => {}
         }
     }
 
