@@ -17,8 +17,9 @@ pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Jud
     for (_, event) in view.events().filter(|(_, event)| event.hops.is_empty()) {
         let Some(meant) = event.meant(Meaning::Job) else { continue };
         let claimed = claimed(view, meant, Some(event));
-        let bodies =
+        let mut bodies =
             meant.part("body").map(|body| flattener.flats(&view.flat.plain(body), event.origin.0.file)).unwrap_or_default();
+        bodies.extend(bodies.iter().flat_map(|body| handed_back(body, flattener)).collect::<Vec<_>>());
         let handed_over = meant.part("body").map(|body| view.world.tree.gathered(&view.flat.plain(body))).unwrap_or_default();
         if claimed.is_none() {
             each_gathered(view, event, handed_over, flattener, found);
@@ -41,6 +42,12 @@ pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Jud
     }
     loops(view, found);
     super::ticker::detect(view, flattener, found);
+}
+
+/// Bodies that a job's body makes and gives back for the timer to run (`move || { let pool = pool.clone(); async move { .. } }`).
+fn handed_back(body: &Flat, flattener: &Flattener<'_>) -> Vec<Flat> {
+    let given = body.returns.iter().map(|(value, _)| body.plain(value));
+    given.filter(|value| matches!(value, Value::Function(_))).flat_map(|value| flattener.flats(&value, body.root.file)).collect()
 }
 
 /// Why no more than one copy does a job, where its registration says so.

@@ -61,6 +61,8 @@ fn by_words(text: &str, idioms: &Idioms) -> Option<Statement> {
     statement.ordered = lower.contains("order by");
     statement.tries = lower.contains("skip locked");
     statement.conflict = lower.contains("on conflict") || lower.contains("on duplicate key") || lower.contains("insert ignore");
+    // Cassandra's condition on an insert stands behind its values.
+    statement.conflict |= op == Op::Insert && lower.contains("if not exists");
     statement.returning = lower.contains("returning");
     statement.sure = false;
     statement.restricted = true;

@@ -283,7 +283,9 @@ impl Lowering {
                 match member {
                     ImplItem::Fn(method) if !is_test(&method.attrs) => {
                         let end = lowering.span(method.block.brace_token.span.close());
-                        lowering.function(&method.sig, Some(&method.block), &method.attrs, Some(id), end);
+                        // What stands on the implementation stands on each of its methods.
+                        let attrs = [&item.attrs[..], &method.attrs[..]].concat();
+                        lowering.function(&method.sig, Some(&method.block), &attrs, Some(id), end);
                     }
                     ImplItem::Const(constant) => {
                         lowering.class_constant(id, &constant.ident, &constant.ty, Some(&constant.expr));
