@@ -221,7 +221,8 @@ fn leads_on(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &
         };
         return view.events().any(|(index, event)| {
             let follows = index > write.index && guarded(event, true) && !event.detached;
-            follows && (adds(index) || works_twice(view, &writes, index, event))
+            // A guess from a name is too little where the mark itself asks again.
+            follows && (adds(index) || !matches!(event.what, What::Presumed(_)) && works_twice(view, &writes, index, event))
         });
     }
     let led = || {

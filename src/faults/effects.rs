@@ -181,6 +181,8 @@ pub fn in_itself(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
         },
         What::Kv(kv) if matches!(kv.op, CommandKind::Increment | CommandKind::Add) => Why::Atomic,
         What::Meant(meant) if keyed_by_the_work(view, meant) => Why::IdempotencyKey,
+        // What it gives to one, by its name, it gives to nobody else.
+        What::Presumed(presumed) if !event.inlined && view.world.tree.book.verbs.hands_out(&presumed.name) => Why::Claim,
         _ => return None,
     };
     Some(Reason::of(view, why, event))

@@ -106,7 +106,7 @@ fn asked_apart(view: &View<'_>, cond: u32, at: Spot, seen: &mut Vec<Place>, foun
         let Some((index, event)) = view.events().find(|(_, event)| guarded(event)) else { continue };
         let change = StateChange { place: place.clone(), event: index, value: Value::Unknown, removes: false, counts: true };
         let bounds = || bounds_what_is_open(view, &change) || breaks_circuit(view, &change);
-        if !speaks_of(view, &asked.value, &change, at) || !refuses(view, cond) || bounds() {
+        if !speaks_of(view, &asked.value, &change, at) || !refuses(view, cond, None) || bounds() {
             continue;
         }
         seen.push(place.clone());
@@ -203,7 +203,7 @@ fn limits(view: &View<'_>, change: &StateChange, changes: &[StateChange]) -> Opt
         if compares(&cond.value)
             && !asks_for_none(view, &cond.value, change, changes)
             && speaks_of(view, &cond.value, change, cond.at)
-            && refuses(view, index as u32)
+            && refuses(view, index as u32, Some(view.event(change.event)))
         {
             return Some(cond.at);
         }
@@ -285,9 +285,9 @@ fn speaks_of(view: &View<'_>, value: &Value, change: &StateChange, at: Spot) -> 
     !only_size || view.made(&change.place).kind != crate::rules::TypeKind::State
 }
 
-/// Whether one outcome of a condition ends in a refusal: an error thrown, a falsy or error answer, nothing where the other gives
+/// Whether one outcome of a condition ends in a refusal: an error thrown, a falsy or error answer, nothing where what counts gives
 /// something.
-fn refuses(view: &View<'_>, cond: u32) -> bool {
+fn refuses(view: &View<'_>, cond: u32, counted: Option<&FlatEvent>) -> bool {
     let is_under = |event: &FlatEvent| event.guards.iter().any(|guard| guard.cond == cond || same_cond(view, guard.cond, cond));
     // Who asks for something gets nothing.
     let gives = |event: &FlatEvent, from: &FlatEvent| {
@@ -300,7 +300,10 @@ fn refuses(view: &View<'_>, cond: u32) -> bool {
                 Act::Exit { kind: ExitKind::Throw, .. } => true,
                 Act::Exit { kind: ExitKind::Return, value } => match value {
                     Value::Bool(_) => true,
-                    Value::Null => view.events().any(|(_, other)| gives(other, event)),
+                    Value::Null => {
+                        counted.is_some_and(|counted| counted.hops == event.hops)
+                            && view.events().any(|(_, other)| gives(other, event))
+                    }
                     Value::Unknown => false,
                     other => says_no(view, other),
                 },

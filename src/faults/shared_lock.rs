@@ -352,7 +352,12 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
                 && same_key(view, &other.kv.key, &set.kv.key)
         });
         let Some(read) = read else { continue };
-        if is_record(view, read, set) {
+        // What it holds is part of another key: it says where the record is.
+        let points = || {
+            let elsewhere = commands.iter().filter(|other| other.index != set.index && other.kv.op == CommandKind::Set);
+            !constant(view, &set.kv.value) && elsewhere.into_iter().any(|other| other.kv.key.any(&|part| *part == set.kv.value))
+        };
+        if is_record(view, read, set) || points() {
             continue;
         }
         let freed = commands.iter().any(|other| frees(other.kv) && same_key(view, &other.kv.key, &set.kv.key));

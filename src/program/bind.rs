@@ -496,6 +496,5 @@ fn presume(look: &Look<'_>, callee: &Value, ty: &Ty, site: &Site<'_>) -> Option<
     if tree.errors_are_values(site.file) && !site.awaited && name.starts_with("set_") {
         return None;
     }
-    let owner = owner_value.and_then(|of| tree.name_of(of));
-    super::presume::presumed(look, &name, owner.as_deref(), site.args, site.awaited)
+    super::presume::presumed(look, &name, owner_value.and_then(|of| tree.name_of(of)).as_deref(), site.args, site.awaited)
 }

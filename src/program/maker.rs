@@ -6,10 +6,19 @@ use super::{ClassRef, Ty};
 use crate::facts::{Act, FnRef, Value};
 use crate::rules::Meaning;
 
+/// How many steps are followed from a value to what makes it.
+const FURTHEST: u32 = 64;
+
 /// The call (a result of an event) that makes the value; `None` where it is not seen to be made.
 pub fn maker(look: &Look<'_>, value: &Value) -> Option<Value> {
+    maker_within(look, value, &mut { FURTHEST })
+}
+
+/// The same in so many steps at most: what a name can be may be written in terms of itself.
+fn maker_within(look: &Look<'_>, value: &Value, steps: &mut u32) -> Option<Value> {
     let mut at = value.clone();
-    for _ in 0..16 {
+    while let Some(left) = steps.checked_sub(1) {
+        *steps = left;
         let next = match &at {
             Value::Flat(_) | Value::Result(..) => match look.meaning(&at, owner_file(&at)) {
                 Some(meant) if meant.is == Meaning::Pass => meant.part("of").unwrap_or(&meant.receiver).clone(),
@@ -20,7 +29,7 @@ pub fn maker(look: &Look<'_>, value: &Value) -> Option<Value> {
                 },
                 _ => return Some(at),
             },
-            Value::Any(options) => options.iter().find_map(|option| maker(look, option))?,
+            Value::Any(options) => options.iter().find_map(|option| maker_within(look, option, steps))?,
             Value::Member(of, name) => match look.tree.ty(&super::flat::plain(look.events, of), owner_file(of)) {
                 Ty::Instance(class) | Ty::Class(class) => field(look, class, name)?,
                 _ => moved(look, &at)?,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Key;
 use super::sql::condition_text;
+use super::turns::one_of;
 use crate::facts::{Act, FnRef, Value};
 use crate::files::{Atom, Span};
 use crate::program::flat::Look;
@@ -91,26 +92,6 @@ impl Draft {
         keys.extend(by_name);
         keys
     }
-}
-
-/// All that a value is in turn, where a loop goes over a literal list: `column` in `for (name, column) in [("a", A), ("b", B)]`.
-fn one_of(value: &Value) -> Vec<Value> {
-    let items = |of: &Value| match of {
-        Value::Element(list) => match &**list {
-            Value::List(items) if !items.is_empty() => Some(items.clone()),
-            _ => None,
-        },
-        _ => None,
-    };
-    let part = |item: &Value, key: &Value| match (item, key) {
-        (Value::List(parts), Value::Number(at)) => parts.get(*at as usize).cloned(),
-        _ => None,
-    };
-    let found = match value {
-        Value::Index(of, key) => items(of).and_then(|items| items.iter().map(|item| part(item, key)).collect()),
-        other => items(other).map(|items| items.to_vec()),
-    };
-    found.unwrap_or_else(|| vec![value.clone()])
 }
 
 /// One call of a chain, with what it means.

@@ -6,6 +6,7 @@ mod classes;
 mod code;
 mod prisma;
 mod sql;
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
