@@ -129,7 +129,7 @@ fn of_key(view: &View<'_>, index: u32, event: &FlatEvent, kv: &Kv) -> Option<Hol
     }
     let commands = commands(view);
     let rest = later(view, &Taken { index, event, kv }, &commands);
-    let freed = rest.iter().filter(|other| frees(other.kv)).map(|other| other.index).last();
+    let freed = rest.iter().filter(|other| frees(other.kv)).map(|other| other.index).next_back();
     if freed.is_none() && !is_lock_key(view, event, kv) {
         return None;
     }

@@ -133,7 +133,7 @@ fn of_key<'v>(view: &View<'v>, flattener: &Flattener<'_>, index: u32, event: &'v
         CommandKind::Script => script.is_none_or(|script| script == ScriptKind::ReleaseIfOwner),
         _ => false,
     };
-    let release = rest().filter(|(_, other)| !mark && frees(other.op, other.script)).map(|(at, _)| at).last();
+    let release = rest().filter(|(_, other)| !mark && frees(other.op, other.script)).map(|(at, _)| at).next_back();
     if !is_lock(view, event, kv, release.is_some()) {
         return None;
     }
