@@ -219,6 +219,8 @@ impl<'v> Work<'v> {
                 work.reasons.push(Reason::of(view, Why::Idempotent, event));
             } else if on_this_host(event) {
                 work.reasons.push(Reason::of(view, Why::OwnRow, event));
+            } else if gated(view, event, &view.world.tree.book.reach.leader_words) {
+                work.reasons.push(Reason::of(view, Why::RoleSetting, event));
             } else if work.open.is_none_or(|(open, known)| (sureness, weight(view, event)) > (known, weight(view, open))) {
                 work.open = Some((event, sureness));
             }

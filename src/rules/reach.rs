@@ -34,6 +34,8 @@ pub struct ReachRules {
     test_modules: Vec<String>,
     /// Words in a setting that say which copy does a job.
     pub role_words: Vec<String>,
+    /// Words of a question whether this copy leads the others.
+    pub leader_words: Vec<String>,
     /// Names by which a file asks whether the program was started with it.
     pub starter_names: Vec<String>,
     /// What such a name is compared with.
