@@ -195,6 +195,24 @@ pub enum Act {
     },
 }
 
+impl Act {
+    /// The values that it names.
+    pub fn each_value<'a>(&'a self, visit: &mut dyn FnMut(&'a Value)) {
+        match self {
+            Act::Call { callee, args, .. } => {
+                visit(callee);
+                args.iter().for_each(|(_, value)| visit(value));
+            }
+            Act::Write { place, value, .. } => {
+                visit(place);
+                visit(value);
+            }
+            Act::Enter { value } | Act::Exit { value, .. } | Act::Delete { place: value } => visit(value),
+            Act::Test { .. } => {}
+        }
+    }
+}
+
 impl FileFacts {
     /// Lets go of what the facts say again: bodies and decorators of functions, first values and decorators of fields.
     pub fn slim(&mut self) {

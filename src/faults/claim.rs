@@ -139,7 +139,6 @@ fn of_all_rows(write: &RowWrite<'_>) -> bool {
 /// Whether a write notes that the work has failed: in a handler, or on a way that ends in an error. Nobody takes a row so.
 fn where_it_failed(view: &View<'_>, write: &RowWrite<'_>) -> bool {
     let tree = view.world.tree;
-    let functions = |file: u32| tree.files.get(file as usize).map(|facts| &facts.functions[..]).unwrap_or_default();
     // Of a callee not all exits are shown: they are looked up where they are written.
     let fails = |facts: &FnFacts, at: usize| {
         let own = &facts.events[at];
@@ -154,10 +153,8 @@ fn where_it_failed(view: &View<'_>, write: &RowWrite<'_>) -> bool {
     let own =
         || tree.facts(function).is_some_and(|facts| (number as usize) < facts.events.len() && fails(facts, number as usize));
     let on_the_way = |call: &Spot| {
-        functions(call.file).iter().any(|facts| {
-            let at = facts.events.iter().position(|event| event.span == call.span && matches!(event.act, Act::Call { .. }));
-            at.is_some_and(|at| fails(facts, at))
-        })
+        let mut calls = tree.events_at(*call).filter(|(_, _, event)| matches!(event.act, Act::Call { .. }));
+        calls.any(|(function, at, _)| tree.facts(function).is_some_and(|facts| fails(facts, at)))
     };
     write.event.in_catch || own() || write.event.hops.iter().any(on_the_way)
 }

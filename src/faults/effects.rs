@@ -103,6 +103,11 @@ pub fn harmless(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason
     decided(view, index, event).or_else(|| of_each_copy(view, event))
 }
 
+/// Whether a call's name only says that something is done, not what.
+pub fn vague(view: &View<'_>, event: &FlatEvent) -> bool {
+    matches!(&event.what, What::Presumed(presumed) if view.world.tree.book.verbs.is_vague(&presumed.name))
+}
+
 /// Why an effect that each copy comes to may be done by each. A sum is wrong if it is added to twice, however it is added.
 pub fn harmless_again(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
     let sum = event.statement().is_some_and(|statement| statement.op == Op::Update && !statement.conditional());
@@ -162,9 +167,13 @@ pub fn decided_apart(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<R
     in_itself(view, event).or_else(|| decided_elsewhere(view, index, event))
 }
 
-/// What decides about an effect besides the write itself: a claim that guards it, or a shared lock it is under.
+/// What decides about an effect besides the write itself: a claim that guards it, a shared lock it is under, or that it is itself a
+/// call which, by its name, gives to one what it gives to nobody else.
 pub fn decided_elsewhere(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
-    by_a_claim(view, index, event).or_else(|| under_a_shared_lock(view, index, event))
+    let hands_out = || matches!(event.what, What::Presumed(_)) && claims(view, event) && view.flat.used(index);
+    by_a_claim(view, index, event)
+        .or_else(|| under_a_shared_lock(view, index, event))
+        .or_else(|| hands_out().then(|| Reason::of(view, Why::Claim, event)))
 }
 
 /// What in the write itself decides: its condition, how it meets a conflict, a key that the other side compares, or that the database computes.
@@ -181,8 +190,6 @@ pub fn in_itself(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
         },
         What::Kv(kv) if matches!(kv.op, CommandKind::Increment | CommandKind::Add) => Why::Atomic,
         What::Meant(meant) if keyed_by_the_work(view, meant) => Why::IdempotencyKey,
-        // What it gives to one, by its name, it gives to nobody else.
-        What::Presumed(presumed) if !event.inlined && view.world.tree.book.verbs.hands_out(&presumed.name) => Why::Claim,
         _ => return None,
     };
     Some(Reason::of(view, why, event))

@@ -54,13 +54,7 @@ pub(super) fn caught_as_taken(view: &View<'_>, taken: &Taken<'_>) -> Option<Spot
         _ => false,
     };
     // The function of each call on the way, where that call is in a `try`.
-    let catching = |spot: &Spot| {
-        let functions = tree.files.get(spot.file as usize).map(|facts| &facts.functions[..]).unwrap_or_default();
-        functions.iter().enumerate().find_map(|(func, function)| {
-            let tries = function.events.iter().find(|event| event.span == spot.span && event.in_try.is_some())?;
-            Some((FnRef { file: spot.file, func: func as u32 }, tries.in_try?))
-        })
-    };
+    let catching = |spot: &Spot| tree.events_at(*spot).find_map(|(function, _, event)| Some((function, event.in_try?)));
     let on_the_way = taken.event.hops.iter().filter_map(catching).filter(|(function, _)| *function != view.root());
     let (origin, number) = taken.event.origin;
     let own = || tree.facts(origin)?.events.get(number as usize)?.in_try;

@@ -1,11 +1,10 @@
 //! `local-file-lock` and `session-advisory-lock`: locks that reach as far as one machine's disk, or as one connection.
 
 use super::candidate::Candidate;
-use super::effects::{Sureness, effect};
+use super::effects::{Sureness, effect, vague};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::changes;
-use super::unleased_job::vague;
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};

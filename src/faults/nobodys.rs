@@ -21,12 +21,13 @@ pub(super) struct Nobodys<'a> {
     documents: &'a [Document],
     mentions: OnceCell<Found<'a>>,
     known: RefCell<FxHashMap<FnRef, bool>>,
+    programs: OnceCell<Programs<'a>>,
 }
 
 impl<'a> Nobodys<'a> {
     /// Of a whole tree.
     pub fn new(tree: &'a Tree, reach: &'a Reach, documents: &'a [Document]) -> Nobodys<'a> {
-        Nobodys { tree, reach, documents, mentions: OnceCell::new(), known: RefCell::default() }
+        Nobodys { tree, reach, documents, mentions: OnceCell::new(), known: RefCell::default(), programs: OnceCell::new() }
     }
 
     /// Whether a function is nobody's in a package that is seen to be a program: something else of it is entered.
@@ -98,19 +99,27 @@ impl<'a> Nobodys<'a> {
 
     /// Whether something in the package of a function is entered from outside.
     fn in_a_program(&self, function: FnRef) -> bool {
-        let folder_of = |path: &str| {
-            let described = self.documents.iter().filter_map(|document| {
-                let (folder, name) = document.path.rsplit_once('/').unwrap_or(("", &document.path));
-                matches!(name, "package.json" | "Cargo.toml" | "pyproject.toml").then_some(folder)
-            });
-            let around = described
-                .filter(|folder| folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')));
-            around.max_by_key(|folder| folder.len()).unwrap_or_default().to_owned()
-        };
         let path = |file: u32| self.tree.paths.get(file as usize).map_or("", |path| &**path);
-        let own = folder_of(path(function.file));
-        self.reach.entered_files().any(|file| folder_of(path(file)) == own)
+        let programs = self.programs.get_or_init(|| {
+            let folders: FxHashSet<&str> = self.documents.iter().filter_map(Document::package).collect();
+            let entered = self.reach.entered_files().map(|file| package_of(&folders, path(file))).collect();
+            Programs { folders, entered }
+        });
+        programs.entered.contains(package_of(&programs.folders, path(function.file)))
     }
+}
+
+/// The packages of a tree, by their folders.
+struct Programs<'a> {
+    folders: FxHashSet<&'a str>,
+    /// Those of which something is entered from outside.
+    entered: FxHashSet<&'a str>,
+}
+
+/// The folder of the nearest package around a path; the root where there is none.
+fn package_of<'p>(folders: &FxHashSet<&str>, path: &'p str) -> &'p str {
+    let around = path.match_indices('/').map(|(at, _)| &path[..at]);
+    around.rev().find(|folder| folders.contains(folder)).unwrap_or_default()
 }
 
 /// The function of the module, or the method, that a function is written in.
@@ -176,18 +185,8 @@ fn mentions<'t>(tree: &'t Tree, reach: &Reach) -> Found<'t> {
             function.conds.iter().for_each(|cond| found.value(&cond.value));
             function.locals.values().for_each(|value| found.value(value));
             for event in &function.events {
-                match &event.act {
-                    Act::Call { callee, args, .. } => {
-                        found.value(callee);
-                        args.iter().for_each(|(_, value)| found.value(value));
-                    }
-                    Act::Write { place: Value::Module(_, name), .. } if lists(name) => {}
-                    Act::Write { place, value, .. } => {
-                        found.value(place);
-                        found.value(value);
-                    }
-                    Act::Enter { value } | Act::Exit { value, .. } | Act::Delete { place: value } => found.value(value),
-                    Act::Test { .. } => {}
+                if !matches!(&event.act, Act::Write { place: Value::Module(_, name), .. } if lists(name)) {
+                    event.act.each_value(&mut |value| found.value(value));
                 }
             }
             found.at = top;

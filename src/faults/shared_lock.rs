@@ -298,11 +298,7 @@ fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut
 
 /// Whether an error leaves the function that took the lock, not only the one it happens in.
 fn leaves(view: &View<'_>, taken: &Taken<'_>, event: &FlatEvent) -> bool {
-    let passed_on = |at: &Spot| {
-        let functions = view.world.tree.files.get(at.file as usize).map(|facts| &facts.functions[..]).unwrap_or_default();
-        let mut calls = functions.iter().flat_map(|facts| &facts.events).filter(|call| call.span == at.span);
-        calls.any(|call| call.propagated)
-    };
+    let passed_on = |at: &Spot| view.world.tree.events_at(*at).any(|(_, _, call)| call.propagated);
     let shared = taken.event.hops.iter().zip(event.hops.iter()).take_while(|(left, right)| left == right).count();
     event.propagated && event.hops.iter().skip(shared).all(passed_on)
 }

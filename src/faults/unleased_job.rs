@@ -1,7 +1,7 @@
 //! `unleased-job`: every copy starts the same job, and nothing that all copies see claims the run.
 
 use super::candidate::{Candidate, Only};
-use super::effects::{Sureness, claims, effect, harmless_again};
+use super::effects::{Sureness, effect, harmless_again, vague};
 use super::reason::{Reason, Why};
 use super::retry::{once_for_each, stands_in};
 use super::subject::{Judged, Kind, Subject};
@@ -176,11 +176,6 @@ fn waits_in_its_own_loop(view: &View<'_>, event: &FlatEvent) -> bool {
     facts.and_then(|facts| facts.events.get(number as usize)).is_some_and(|event| event.in_loop.is_some())
 }
 
-/// Whether a call's name only says that something is done, not what.
-pub(super) fn vague(view: &View<'_>, event: &FlatEvent) -> bool {
-    matches!(&event.what, What::Presumed(presumed) if view.world.tree.book.verbs.is_vague(&presumed.name))
-}
-
 /// The work of a job.
 #[derive(Default)]
 pub(super) struct Work<'v> {
@@ -207,10 +202,7 @@ impl<'v> Work<'v> {
         for (index, event) in events {
             let Some(sureness) = effect(view, event).filter(|_| !vague(view, event)) else { continue };
             work.all.push(event);
-            let hands_out = claims(view, event) && matches!(event.what, What::Presumed(_)) && view.flat.used(index);
-            if hands_out {
-                work.reasons.push(Reason::of(view, Why::Claim, event));
-            } else if let Some(reason) = harmless_again(view, index, event) {
+            if let Some(reason) = harmless_again(view, index, event) {
                 work.reasons.push(reason);
             } else if refreshes(view, event)
                 || writes_the_same(event)

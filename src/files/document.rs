@@ -16,6 +16,8 @@ const NAMES: &[&str] = &[
     "nest-cli.json",
     "ecosystem.config.json",
 ];
+/// Those of them that describe a package, in its folder.
+const PACKAGES: &[&str] = &["package.json", "Cargo.toml", "pyproject.toml"];
 const ENDINGS: &[&str] = &[".yaml", ".yml", ".prisma", ".tf", ".hcl", ".properties", ".ini", ".cfg", ".service", ".dockerfile"];
 
 /// A readable file in no known language.
@@ -30,6 +32,12 @@ pub struct Document {
 }
 
 impl Document {
+    /// The folder of the package that this describes; `None` where it describes none.
+    pub fn package(&self) -> Option<&str> {
+        let (folder, name) = self.path.rsplit_once('/').unwrap_or(("", &self.path));
+        PACKAGES.contains(&name).then_some(folder)
+    }
+
     /// Whether a file of this name is read as a document.
     pub fn is_one(name: &str) -> bool {
         NAMES.contains(&name)

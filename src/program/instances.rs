@@ -128,20 +128,7 @@ fn used_by_handlers(tree: &Tree) -> HashSet<(FnRef, Atom)> {
             });
         };
         facts.conds.iter().for_each(|cond| note(&cond.value));
-        for event in &facts.events {
-            match &event.act {
-                Act::Call { callee, args, .. } => {
-                    note(callee);
-                    args.iter().for_each(|(_, value)| note(value));
-                }
-                Act::Write { place, value, .. } => {
-                    note(place);
-                    note(value);
-                }
-                Act::Exit { value, .. } | Act::Enter { value } => note(value),
-                _ => {}
-            }
-        }
+        facts.events.iter().for_each(|event| event.act.each_value(&mut note));
     }
     used
 }

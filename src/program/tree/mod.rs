@@ -16,8 +16,8 @@ use super::memo::{Memo, Names};
 use super::modules::Modules;
 use super::packages::Package;
 use super::settings::{Environment, Set, Setting, all_sets, setting};
-use super::{ClassRef, Ty};
-use crate::facts::{Act, FileFacts, FnFacts, FnRef, Value};
+use super::{ClassRef, Spot, Ty};
+use crate::facts::{Act, Event, FileFacts, FnFacts, FnRef, Value};
 use crate::files::{Atom, Language};
 use crate::rules::{Packs, Rulebook};
 use crate::syntax::{Class, Function, Target};
@@ -145,6 +145,15 @@ impl Tree {
     /// The facts of a function.
     pub fn facts(&self, function: FnRef) -> Option<&FnFacts> {
         self.files.get(function.file as usize)?.functions.get(function.func as usize)
+    }
+
+    /// The events that stand at a place, each with its function and its number there.
+    pub fn events_at(&self, at: Spot) -> impl Iterator<Item = (FnRef, usize, &Event)> {
+        let functions = self.files.get(at.file as usize).map(|facts| &facts.functions[..]).unwrap_or_default();
+        functions.iter().enumerate().flat_map(move |(func, facts)| {
+            let here = facts.events.iter().enumerate().filter(move |(_, event)| event.span == at.span);
+            here.map(move |(number, event)| (FnRef { file: at.file, func: func as u32 }, number, event))
+        })
     }
 
     /// The signature of a function.
