@@ -54,6 +54,7 @@ fn what_must_hold_can_speak_of_before_and_after() {
     assert!(why(&report).contains("the state was {\"stock\":100} before and {\"stock\":91} after"), "{report:#}");
     let (_, report) = words("after.stock == before.stock - 2 * successes - 1");
     assert!(cells(&report, "c3").iter().all(|volley| volley["holds"] == true), "{report:#}");
+    assert!(!report.to_string().contains("has no answer here"), "nothing is asked of the first requests: {report:#}");
     let (verdict, report) = words("after.nothing == 0");
     assert_eq!(verdict, Verdict::Inconclusive, "{report:#}");
     assert!(why(&report).contains("--expect has no answer here") && why(&report).contains("stock"), "{report:#}");

@@ -227,7 +227,7 @@ impl<'a> Session<'a> {
         Observation { copy, times, answer, outcome, served_by, effect, remark }
     }
 
-    /// Counts and judges. With the entity, effects are read from the state where the plan says how.
+    /// Counts and judges; nothing is expected of requests about no one entity. Effects are read from its state where the plan says how.
     fn experiment(&self, order: Order, observations: &[Observation], entity: Option<&Entity>) -> Experiment {
         let mut tally = count(observations, &self.names, self.plan.criteria.effect_id.is_some());
         let mut remarks: Vec<String> = distinct(observations.iter().filter_map(|one| one.remark.clone()));
@@ -273,7 +273,8 @@ impl<'a> Session<'a> {
             (seen.calls, seen.calls_by_copy) = (calls.totals(), calls.by_copy(&self.names));
         }
         let known = state.clone().unwrap_or_default();
-        let holds = match self.plan.expectation.judge(&tally, &known) {
+        let judged = entity.map(|_| self.plan.expectation.judge(&tally, &known));
+        let holds = match judged.unwrap_or(Ok(Holds::Undecided)) {
             // What is known may be too few effects, never too many.
             Ok(Holds::No) if !readable && tally.effects.is_some_and(|effects| effects > 1) => Holds::No,
             Ok(_) if !readable => Holds::Undecided,
