@@ -2,23 +2,29 @@
 
 use std::collections::HashMap;
 
-use super::Ty;
 use super::flat::{Look, plain};
 use super::maker::maker;
 use super::meaning::Meant;
+use super::packages::within;
 use super::tree::owner_file;
+use super::{ClassRef, Tree, Ty, decorator};
 use crate::facts::{FnRef, Value};
 use crate::rules::Meaning;
 
 /// How many steps of a builder, and how many routers above each other, are followed.
 const DEEPEST: usize = 16;
 
-/// What tells one router from another: the call that makes it.
-pub type Router = (FnRef, u32);
-
-/// The table of routes that a module is, where what is registered in it has no router of its own.
-pub fn table(file: u32) -> Router {
-    (FnRef { file, func: 0 }, u32::MAX)
+/// What tells one router from another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Router {
+    /// The call that makes it.
+    Made(FnRef, u32),
+    /// The table of routes that a module is, where what is registered in it has no router of its own.
+    Table(u32),
+    /// The class whose methods are the handlers.
+    Class(ClassRef),
+    /// The application whose program stands in a folder around this file.
+    Around(u32),
 }
 
 /// A router below a path.
@@ -52,7 +58,7 @@ pub fn router(look: &Look<'_>, value: &Value) -> Option<Router> {
         };
         match before {
             Some(before) if before != at => at = before,
-            _ => return Some(made),
+            _ => return Some(Router::Made(made.0, made.1)),
         }
     }
     None
@@ -80,6 +86,9 @@ fn same_kind(look: &Look<'_>, value: &Value) -> Option<Value> {
 /// What a call hangs below its receiver.
 pub fn mounts(look: &Look<'_>, meant: &Meant, file: u32) -> Vec<Mount> {
     let (below, prefix) = (router(look, &meant.receiver), meant.text("prefix").unwrap_or_default());
+    if meant.flag("all") {
+        return vec![Mount { router: Router::Around(file), below: None, prefix, instead: false }];
+    }
     let instead = meant.flag("instead") && !prefix.is_empty();
     hung(look, meant, file).into_iter().map(|router| Mount { router, below, prefix: prefix.clone(), instead }).collect()
 }
@@ -95,22 +104,42 @@ pub fn included(look: &Look<'_>, meant: &Meant, below: Option<Router>, file: u32
     hung(look, &hangs, file).into_iter().map(of).collect()
 }
 
-/// The routers that a call hangs somewhere; a text names a module.
+/// The routers that a call hangs somewhere; a text names a module, and what a router gives of itself stands for it.
 fn hung(look: &Look<'_>, meant: &Meant, file: u32) -> Vec<Router> {
     let values = match meant.part("mounts") {
         Some(Value::List(values)) => values.to_vec(),
         Some(value) => vec![value.clone()],
         None => vec![],
     };
-    let module = |value: &Value| look.tree.imported_file(file, &value.text()?).map(table);
-    values.iter().filter_map(|value| router(look, value).or_else(|| module(value))).collect()
+    let module = |value: &Value| look.tree.imported_file(file, &value.text()?).map(Router::Table);
+    let class = |value: &Value| match look.tree.ty(&plain(look.events, value), file) {
+        Ty::Class(class) => Some(Router::Class(class)),
+        _ => None,
+    };
+    let part = |value: &Value| match value {
+        Value::Member(of, _) => router(look, of),
+        _ => None,
+    };
+    let one = |value: &Value| router(look, value).or_else(|| module(value)).or_else(|| class(value)).or_else(|| part(value));
+    values.iter().filter_map(one).collect()
 }
 
 /// A router that is made below a path.
-pub fn made_below(look: &Look<'_>, router: Router) -> Option<Mount> {
-    let meant = look.meaning(&Value::Result(router.0, router.1), router.0.file)?;
-    let prefix = meant.text("prefix").filter(|_| meant.part("mounts").is_none())?;
-    Some(Mount { router, below: None, prefix, instead: false })
+pub fn made_below(tree: &Tree, router: Router) -> Option<Mount> {
+    let look = Look { tree, events: &[] };
+    match router {
+        Router::Made(function, event) => {
+            let meant = look.meaning(&Value::Result(function, event), function.file)?;
+            let prefix = meant.text("prefix").filter(|_| meant.part("mounts").is_none())?;
+            Some(Mount { router, below: None, prefix, instead: false })
+        }
+        Router::Class(class) => {
+            let marks = tree.files.get(class.file as usize)?.class_marks.get(&class.class)?;
+            let prefix = marks.iter().find_map(|(mark, _)| decorator(tree, mark, class.file)?.text("prefix"))?;
+            Some(Mount { router, below: Some(Router::Around(class.file)), prefix, instead: false })
+        }
+        Router::Table(_) | Router::Around(_) => None,
+    }
 }
 
 /// All routers, and what each hangs below.
@@ -118,11 +147,16 @@ pub fn made_below(look: &Look<'_>, router: Router) -> Option<Mount> {
 pub struct Mounts {
     own: HashMap<Router, String>,
     above: HashMap<Router, Mount>,
+    /// Files of programs that hang all of their application below a path.
+    whole: Vec<(u32, String)>,
 }
 
 impl Mounts {
     /// One more. Of several places where one router hangs, the first counts.
     pub fn add(&mut self, mount: Mount) {
+        if let Router::Around(file) = mount.router {
+            return self.whole.push((file, mount.prefix));
+        }
         let made = mount.below.is_none() && !mount.instead;
         match made {
             true => _ = self.own.entry(mount.router).or_insert(mount.prefix),
@@ -131,10 +165,13 @@ impl Mounts {
     }
 
     /// A path of a router, from the root.
-    pub fn path(&self, router: Router, path: &str) -> String {
+    pub fn path(&self, tree: &Tree, router: Router, path: &str) -> String {
         let mut path = path.to_owned();
         let mut at = router;
         for _ in 0..DEEPEST {
+            if let Router::Around(file) = at {
+                return joined(self.around(tree, file).unwrap_or_default(), &path);
+            }
             let above = self.above.get(&at);
             if let Some(own) = self.own.get(&at).filter(|_| !above.is_some_and(|above| above.instead)) {
                 path = joined(own, &path);
@@ -147,6 +184,13 @@ impl Mounts {
             }
         }
         path
+    }
+
+    /// The path that the nearest program in a folder around a file hangs all below.
+    fn around(&self, tree: &Tree, file: u32) -> Option<&str> {
+        let folder = |file: u32| tree.paths[file as usize].rsplit_once('/').map_or("", |(folder, _)| folder);
+        let around = self.whole.iter().filter(|(program, _)| within(&tree.paths[file as usize], folder(*program)));
+        around.max_by_key(|(program, _)| folder(*program).len()).map(|(_, prefix)| &**prefix)
     }
 }
 

@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
 use super::convention::by_convention;
 use super::flat::What;
-use super::mount::{Mount, Mounts, Router, included, joined, made_below, mounts, router, table};
+use super::mount::{Mount, Mounts, Router, included, joined, made_below, mounts, router};
 use super::packages::{idle_folders, within};
 use super::route::{Route, chained};
 use super::schema_step::is_schema_step;
-use super::{Flat, Look, Meant, Spot, Tree, Ty, decorator, meaning};
+use super::{Flat, Look, Meant, Spot, Tree, Ty, decorator, meaning, meaning_at};
 use crate::facts::{Act, Event, FileFacts, FnRef, Value};
 use crate::rules::{FileRole, Meaning};
 use crate::syntax::{ExportTarget, FnId};
@@ -50,7 +50,7 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
     let mut links = Links::default();
     let look = Look { tree, events: &flat.events };
     let in_tree = Look { tree, events: &[] };
-    let below = below_class(tree, function);
+    let of_class = tree.class_of(function).map(Router::Class);
     for (value, span) in tree.facts(function).map(|facts| &facts.decorators[..]).unwrap_or_default() {
         let Some(meant) = decorator(tree, value, function.file).or_else(|| handed_on(tree, value, function.file)) else {
             continue;
@@ -60,15 +60,13 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
             Meaning::Job => "job".to_owned(),
             _ => continue,
         };
-        let mut route = Route::of(&meant);
-        if let Some(below) = below.as_ref().filter(|_| kind == "http") {
-            route.path = Some(joined(below, route.path.as_deref().unwrap_or_default()));
-        }
         let at = Spot { file: function.file, span: *span };
-        let entry = Entry { kind, at, route, handler: function, router: router(&in_tree, &meant.receiver) };
+        let route = own_route(tree, &meant, function);
+        let entry = Entry { kind, at, route, handler: function, router: router(&in_tree, &meant.receiver).or(of_class) };
         links.entries.push((function, entry));
     }
     links.entries.extend(by_convention(tree, function).map(|entry| (function, entry)));
+    links.entries.extend(by_base(tree, function).map(|entry| (function, entry)));
     // By the event that registers them.
     let mut registered: Vec<(u32, usize)> = vec![];
     for (index, event) in flat.events.iter().enumerate().filter(|(_, event)| event.hops.is_empty()) {
@@ -79,7 +77,7 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
         if let What::Meant(meant) = &event.what
             && matches!(meant.is, Meaning::Entry | Meaning::Job)
         {
-            let own_table = || (function.func == 0).then(|| table(function.file));
+            let own_table = || (function.func == 0).then_some(Router::Table(function.file));
             let at_router = router(&look, &meant.receiver).or_else(own_table);
             links.mounts.extend(included(&look, meant, at_router, function.file));
             let job = meant.is == Meaning::Job;
@@ -111,7 +109,7 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
         }
     }
     let routers: BTreeSet<Router> = links.entries.iter().filter_map(|(_, entry)| entry.router).collect();
-    links.mounts.extend(routers.into_iter().filter_map(|router| made_below(&in_tree, router)));
+    links.mounts.extend(routers.into_iter().filter_map(|router| made_below(tree, router)));
     links
 }
 
@@ -138,11 +136,28 @@ fn handed_on(tree: &Tree, value: &Value, file: u32) -> Option<Meant> {
     })
 }
 
-/// The path that a class of handlers is registered below.
-fn below_class(tree: &Tree, method: FnRef) -> Option<String> {
-    let class = tree.class_of(method)?;
-    let marks = tree.files.get(class.file as usize)?.class_marks.get(&class.class)?;
-    marks.iter().find_map(|(mark, _)| decorator(tree, mark, class.file)?.text("prefix"))
+/// A method that overrides one which a library enters: of a view, a task, a command.
+fn by_base(tree: &Tree, function: FnRef) -> Option<Entry> {
+    let class = tree.class_of(function)?;
+    let known = tree.function(function)?;
+    let base = tree.base_type(class, 0)?;
+    let meant = meaning_at(tree, &format!("{base}.{}", known.name), &Value::Param(function, 0), &[], function.file)?;
+    let kind = meant.text("kind").filter(|_| meant.is == Meaning::Entry)?;
+    let at = Spot { file: function.file, span: known.name_span };
+    let route = own_route(tree, &meant, function);
+    Some(Entry { kind, at, route, handler: function, router: Some(Router::Class(class)) })
+}
+
+/// What a registration of a handler itself says: its path may be its own name, and stand below another.
+fn own_route(tree: &Tree, meant: &Meant, handler: FnRef) -> Route {
+    let mut route = Route::of(meant);
+    if meant.flag("named") && route.path.is_none() {
+        route.path = tree.function(handler).map(|known| known.name.to_string());
+    }
+    if let Some(below) = meant.text("below") {
+        route.path = Some(joined(&below, route.path.as_deref().unwrap_or_default()));
+    }
+    route
 }
 
 impl Reach {
@@ -167,8 +182,11 @@ impl Reach {
             links.mounts.into_iter().for_each(|mount| hung.add(mount));
         }
         for entry in reach.entries.values_mut() {
-            if let (Some(path), Some(router)) = (&mut entry.route.path, entry.router) {
-                *path = hung.path(router, path);
+            if let Some(router) = entry.router.filter(|_| entry.kind == "http") {
+                let path = hung.path(tree, router, entry.route.path.as_deref().unwrap_or_default());
+                if entry.route.path.is_some() || path != "/" {
+                    entry.route.path = Some(path);
+                }
             }
         }
         reach.commands = reach.led_by_commands(tree);
@@ -280,10 +298,28 @@ impl Reach {
         if self.role(function.file) != FileRole::Service {
             return false;
         }
-        match self.way_in(function) {
-            Some((entry, _)) => !matches!(entry.kind.as_str(), "cli" | "test"),
-            None => !self.commands.contains(&function.file),
+        let idle = |entry: &Entry| matches!(entry.kind.as_str(), "cli" | "test");
+        let (mut entered, mut open) = (false, false);
+        let mut queue = vec![function];
+        let mut seen: HashSet<FnRef> = HashSet::from([function]);
+        while let Some(at) = queue.pop() {
+            match self.entries.get(&at) {
+                Some(entry) if !idle(entry) => return true,
+                Some(_) => entered = true,
+                None => {
+                    let before = queue.len();
+                    queue.extend(self.callers(at).filter(|caller| seen.insert(*caller)));
+                    // Who calls it is not seen: it may be anybody.
+                    open |= queue.len() == before && at != function && self.callers(at).next().is_none() && self.may_serve(at);
+                }
+            }
         }
+        if entered { open } else { !self.commands.contains(&function.file) }
+    }
+
+    /// Whether a function of which no entry is known may belong to the service.
+    fn may_serve(&self, function: FnRef) -> bool {
+        function.func != 0 && self.role(function.file) == FileRole::Service && !self.commands.contains(&function.file)
     }
 }
 

@@ -60,7 +60,7 @@ async def order(order: Order):
 "#;
 
 /// One fault below routers that hang below others: the folder's files, and the path that a request needs.
-const MOUNTED: [(&[(&str, &str)], &str); 5] = [
+const MOUNTED: [(&[(&str, &str)], &str); 9] = [
     (
         &[
             (
@@ -185,6 +185,117 @@ def pay(request, order):
             ),
         ],
         "/api/orders/{{fresh}}/pay",
+    ),
+    (
+        &[
+            (
+                "src/orders/orders.controller.ts",
+                r#"
+import { Controller, Param, Post } from '@nestjs/common';
+import { Pool } from 'pg';
+const pool = new Pool();
+const paid = new Set<string>();
+@Controller('orders')
+export class OrdersController {
+  @Post(':id/pay')
+  async pay(@Param('id') id: string) {
+    if (paid.has(id)) return;
+    paid.add(id);
+    await pool.query('INSERT INTO payments (id) VALUES ($1)', [id]);
+  }
+}
+"#,
+            ),
+            (
+                "src/main.ts",
+                "import { NestFactory } from '@nestjs/core';\nimport { AppModule } from './app.module';\n\
+                 async function bootstrap() {\n  const app = await NestFactory.create(AppModule);\n\
+                 app.setGlobalPrefix('api/v1');\n  await app.listen(3000);\n}\nbootstrap();\n",
+            ),
+        ],
+        "/api/v1/orders/{{fresh}}/pay",
+    ),
+    (
+        &[
+            (
+                "orders/views.py",
+                r#"
+import psycopg
+from django.http import HttpResponse
+from django.views import View
+paid = set()
+class Pay(View):
+    def post(self, request, order):
+        if order in paid:
+            return HttpResponse(status=409)
+        paid.add(order)
+        with psycopg.connect("") as db:
+            db.execute("INSERT INTO payments (id) VALUES (%s)", (order,))
+        return HttpResponse("yes")
+"#,
+            ),
+            (
+                "orders/urls.py",
+                "from django.urls import path\nfrom .views import Pay\nurlpatterns = [path('<str:order>/pay', Pay.as_view())]\n",
+            ),
+            ("orders/__init__.py", ""),
+            ("site/urls.py", "from django.urls import include, path\nurlpatterns = [path('orders/', include('orders.urls'))]\n"),
+        ],
+        "/orders/{{fresh}}/pay",
+    ),
+    (
+        &[
+            (
+                "orders/views.py",
+                r#"
+import psycopg
+from rest_framework.decorators import action
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+paid = set()
+class Orders(GenericViewSet):
+    @action(detail=True, methods=["post"])
+    def pay(self, request, pk):
+        if pk in paid:
+            return Response(status=409)
+        paid.add(pk)
+        with psycopg.connect("") as db:
+            db.execute("INSERT INTO payments (id) VALUES (%s)", (pk,))
+        return Response({})
+"#,
+            ),
+            (
+                "orders/urls.py",
+                "from django.urls import include, path\nfrom rest_framework.routers import DefaultRouter\n\
+                 from .views import Orders\nrouter = DefaultRouter()\nrouter.register('orders', Orders)\n\
+                 urlpatterns = [path('api/', include(router.urls))]\n",
+            ),
+            ("orders/__init__.py", ""),
+        ],
+        "/api/orders/{{fresh}}/pay",
+    ),
+    (
+        &[(
+            "shop.py",
+            r#"
+from flask import Flask
+from flask_restful import Api, Resource
+import psycopg
+app = Flask(__name__)
+api = Api(app)
+paid = set()
+class Pay(Resource):
+    def post(self, order):
+        if order in paid:
+            return {}, 409
+        paid.add(order)
+        with psycopg.connect("") as db:
+            db.execute("INSERT INTO payments (id) VALUES (%s)", (order,))
+        return {}
+api.add_resource(Pay, "/orders/<order>/pay")
+"#,
+        )],
+        "/orders/{{fresh}}/pay",
     ),
 ];
 
