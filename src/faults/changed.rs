@@ -68,7 +68,9 @@ pub fn laid_over(view: &View<'_>, column: &Column, read: u32) -> bool {
             Value::List(items) => items.len() > 1 && items.iter().any(|item| matches!(item, Value::Mix(_)) && old(item)),
             // `[note for note in row.notes if note != done]`: what is asked for from outside is taken out.
             Value::Mix(parts) => match &parts[..] {
-                [from, asked @ .., Value::Global(_)] => old(from) && asked.iter().any(is_asked_from_outside),
+                [one @ Value::Element(from), asked @ .., made] => {
+                    one == made && old(from) && asked.iter().any(|cond| is_asked_from_outside(cond, one))
+                }
                 _ => false,
             },
             _ => false,
@@ -78,9 +80,11 @@ pub fn laid_over(view: &View<'_>, column: &Column, read: u32) -> bool {
 }
 
 /// Whether a condition speaks of more than the element it is asked of.
-fn is_asked_from_outside(cond: &Value) -> bool {
+fn is_asked_from_outside(cond: &Value, element: &Value) -> bool {
     let plain = |leaf: &Value| {
         matches!(leaf, Value::Global(_) | Value::Text(_) | Value::Number(_) | Value::Bool(_) | Value::Null | Value::Unknown)
     };
-    cond.any(&|part| part.children().is_empty() && !plain(part))
+    let children = cond.children();
+    cond != element
+        && if children.is_empty() { !plain(cond) } else { children.iter().any(|part| is_asked_from_outside(part, element)) }
 }

@@ -69,9 +69,11 @@ pub fn detect(
     );
     version::confirm(world, &compared, &mut found);
     one_time::confirm(&made_up, &mut found);
-    let found = sift(found, &mut sightings, |function, candidate| match reach.serves(function) {
-        false => Some(Why::NotServed),
-        true => unmet(candidate.only.as_ref()?, world, &reach, function),
+    let found = sift(found, &mut sightings, |function, candidate| {
+        match reach.serves(function) && !by_command(world, &reach, function, candidate) {
+            false => Some(Why::NotServed),
+            true => unmet(candidate.only.as_ref()?, world, &reach, function),
+        }
     });
     let nobodys = Nobodys::new(world.tree, &reach, world.documents);
     let found = sift(found, &mut sightings, |function, candidate| {
@@ -306,6 +308,13 @@ fn finding(
         help,
         fingerprint: String::new(),
     }
+}
+
+/// Whether a file's own code, as it is loaded, only starts a command that does the work.
+fn by_command(world: &World<'_>, reach: &Reach, function: FnRef, candidate: &Candidate) -> bool {
+    let command = |at: FnRef| at.func != 0 && reach.entry(at).is_some_and(|entry| matches!(entry.kind.as_str(), "cli" | "test"));
+    let functions = |at: Spot| world.tree.events_at(at).map(|(function, _, _)| function);
+    function.func == 0 && candidate.trace.iter().any(|(_, at, _)| functions(*at).any(command))
 }
 
 /// Why what a candidate depends on is not so in a function.

@@ -102,12 +102,15 @@ fn advisory(view: &View<'_>, found: &mut Judged) {
         let behind_pooler = view.world.pooled_by_transaction && pooler_named(view, event);
         let subject = Subject::of(Kind::SharedLock, event).named("session's advisory lock");
         let goes_back = !on_pool && goes_back_locked(view, index, event);
-        if !on_pool && !behind_pooler && !goes_back {
+        let given_back = if on_pool || goes_back { None } else { given_back(view, index, event) };
+        if !on_pool && !behind_pooler && !goes_back && given_back.is_none() {
             found.sound(subject, vec![Reason::new(Why::FreedByDatabase)]);
             continue;
         }
         let message = if on_pool {
             "the lock belongs to whatever connection the pool picks: the unlock may run on another one, and the lock stays with a connection that went back to the pool"
+        } else if given_back.is_some() {
+            "the lock belongs to a connection, and the commit gives that back to the pool: the unlock may run on another one, and the lock stays with the first"
         } else if goes_back {
             "the connection goes back to the pool with the lock: nothing here frees it, and it stays with whoever gets the connection next"
         } else {
@@ -115,6 +118,9 @@ fn advisory(view: &View<'_>, found: &mut Judged) {
         };
         let mut candidate = Candidate::new(view, "session-advisory-lock", event, event, message.to_owned());
         candidate.hop(Role::Acquire, event, "taken for the session here");
+        if let Some(commit) = given_back {
+            candidate.hop(Role::Call, commit, "the connection goes back to the pool");
+        }
         if let Some((_, unlock)) =
             view.events().find(|(_, other)| other.statement().is_some_and(|statement| statement.op == Op::SessionUnlock))
         {
@@ -122,9 +128,21 @@ fn advisory(view: &View<'_>, found: &mut Judged) {
         }
         // No caller frees what stays with a connection that is gone when this function returns.
         candidate.stands = on_pool || goes_back;
-        let confidence = if statement.sure && (on_pool || goes_back) { Confidence::High } else { Confidence::Medium };
+        let seen = on_pool || goes_back || given_back.is_some();
+        let confidence = if statement.sure && seen { Confidence::High } else { Confidence::Medium };
         found.push(candidate.at_most(confidence).about(subject));
     }
+}
+
+/// The commit behind which whoever holds the lock works on, and which gives the connection that has it back to a pool.
+fn given_back<'v>(view: &'v View<'_>, index: u32, lock: &FlatEvent) -> Option<&'v FlatEvent> {
+    let (Value::Member(on, _), _) = lock.call()? else { return None };
+    let unlocks = |event: &FlatEvent| event.statement().is_some_and(|statement| statement.op == Op::SessionUnlock);
+    let mut after = view.events().filter(|(later, _)| *later > index).map(|(_, event)| event).take_while(|event| !unlocks(event));
+    after.find(|event| {
+        let Some(meant) = event.meant(Meaning::Flush).filter(|meant| meant.flag("gives_back")) else { return false };
+        view.flat.plain(&meant.receiver) == view.flat.plain(on)
+    })
 }
 
 fn pooled(view: &View<'_>, event: &FlatEvent) -> bool {

@@ -9,8 +9,9 @@ use super::transactions::on_the_way;
 use super::unleased_job::gated;
 use super::view::View;
 use super::{Confidence, Role};
+use crate::facts::{Act, Event, Value};
 use crate::program::{FlatEvent, Op};
-use crate::rules::{Meaning, Severity};
+use crate::rules::{FunctionKind, Meaning, Severity};
 
 /// The rule.
 pub(super) const RULE: &str = "unlocked-migration";
@@ -19,7 +20,8 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
     let starts = serves(view);
     for (index, event) in view.events() {
         let Some(meant) = event.meant(Meaning::Effect) else { continue };
-        if meant.text("kind").as_deref() != Some("migration") || set_apart(view, index, event) {
+        let in_line = || meant.text("runs").is_some_and(|call| locked_where(view, &call));
+        if meant.text("kind").as_deref() != Some("migration") || set_apart(view, index, event) || in_line() {
             continue;
         }
         let starts = starts || works_on(view, index);
@@ -39,6 +41,24 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
     if starts || view.flat.root.func != 0 {
         seeds(view, starts, found);
     }
+}
+
+/// Whether the tree's own script, in which this call carries the changes out, takes the database's lock before it.
+fn locked_where(view: &View<'_>, runs: &str) -> bool {
+    let (tree, idioms) = (view.world.tree, &view.world.tree.book.idioms);
+    let locks = |event: &Event| {
+        let mut found = false;
+        event.act.each_value(&mut |value| {
+            found |= value.any(&|part| matches!(part, Value::Text(text) if idioms.lock_function(text).is_some_and(|function| matches!(function.is, FunctionKind::SessionLock | FunctionKind::TransactionLock))));
+        });
+        found
+    };
+    tree.all_functions().any(|function| {
+        let events = tree.facts(function).map(|facts| &facts.events[..]).unwrap_or_default();
+        let carries =
+            |event: &Event| matches!(&event.act, Act::Call { callee, .. } if tree.ty(callee, function.file).path() == Some(runs));
+        events.iter().position(carries).is_some_and(|at| events[..at].iter().any(locks))
+    })
 }
 
 /// Whether a file that says how the program is built speaks of something.

@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use super::columns::{alternatives, assignments, column, conditions, entity_columns, handed, names_a_member};
+use super::columns::{alternatives, assignments, column, conditions, entity_columns, filled, handed, names_a_member, of_columns};
 use super::flat::{Look, Presumed, What};
 use super::meaning::{Args, Meant, meaning_on, receiver};
+use super::sql::lock_of;
 use super::statement::{ColumnKind, Op, Statement, table_key};
 use super::{Ty, statements, store};
 use crate::facts::{Act, FnRef, Value};
@@ -279,23 +280,14 @@ fn below(look: &Look<'_>, value: &Value, file: u32, mut statement: Statement) ->
     if statement.table.is_none() && statement.counts | statement.max {
         statement.table = given.iter().rev().find_map(|value| of_columns(look, value, file, 0));
     }
-    statement
-}
-
-/// The table of the columns that an aggregate is over: `func.sum(Upload.size)`.
-fn of_columns(look: &Look<'_>, value: &Value, file: u32, depth: u32) -> Option<String> {
-    match value {
-        Value::Member(of, _) => match look.tree.ty(&super::flat::plain(look.events, of), file) {
-            ty @ Ty::Class(_) => table_of_ty(look, &ty),
-            _ => None,
-        },
-        Value::Flat(_) | Value::Result(..) if depth < 4 => {
-            let (_, args) = look.call(value)?;
-            args.iter().find_map(|(_, value)| of_columns(look, value, file, depth + 1))
+    // A function of the database that is all that is asked for: `select(func.pg_advisory_lock(key))`.
+    let asked = if statement.table.is_none() { &given[..] } else { &[] };
+    for (callee, _) in asked.iter().filter_map(|value| look.call(value)) {
+        if let Value::Member(_, name) = callee {
+            lock_of(&mut statement, &name, &look.tree.book.idioms);
         }
-        Value::Op(_, pair) => of_columns(look, &pair[0], file, depth),
-        _ => None,
     }
+    statement
 }
 
 /// The table in `users::table`: a member whose owner has the table's name.
@@ -361,6 +353,7 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
             statement.entity = Some(value.clone());
         }
         statement.sets.extend(sets);
+        statement.filled.extend(filled(value));
     }
     if let Some(name) = meant.part("relative").and_then(|part| part.text().or_else(|| look.tree.name_of(part))) {
         let name = name.rsplit('.').next().unwrap_or(&name).to_owned();
@@ -370,6 +363,7 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
         statement.entity = Some(entity.clone());
         if matches!(statement.op, Op::Insert) {
             statement.sets.extend(entity_columns(look, entity));
+            statement.filled.extend(filled(entity));
         }
         if statement.table.is_none() {
             statement.table = table_name(look, entity, file);
@@ -421,7 +415,7 @@ fn bare(look: &Look<'_>, name: &str) -> String {
     table_key(look.tree.book.tables.bare(name))
 }
 
-fn table_of_ty(look: &Look<'_>, ty: &Ty) -> Option<String> {
+pub(super) fn table_of_ty(look: &Look<'_>, ty: &Ty) -> Option<String> {
     match ty {
         Ty::Class(class) | Ty::Instance(class) => {
             let class = look.tree.works_on(*class, 0).unwrap_or(*class);

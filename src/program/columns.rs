@@ -1,5 +1,7 @@
 //! Conditions and assignments of query builders and ORMs, as columns.
 
+use super::Ty;
+use super::bind::table_of_ty;
 use super::flat::Look;
 use super::statement::{Column, ColumnKind, column_key};
 use crate::facts::Value;
@@ -346,17 +348,48 @@ fn set(look: &Look<'_>, value: &Value, found: &mut Vec<Column>, depth: u32) {
     }
 }
 
-fn assigned(look: &Look<'_>, name: &str, value: &Value) -> Column {
-    if let Value::Object(_, entries) = value
-        && let [(operator, inner)] = &entries[..]
-    {
-        match &**operator {
-            "increment" | "decrement" | "multiply" | "divide" | "push" => {
-                return Column { name: column_key(name), kind: ColumnKind::Relative, value: inner.clone() };
-            }
-            "set" => return column(name, ColumnKind::Equal, inner.clone()),
-            _ => {}
+/// The objects whose entries are set and which the function was handed: the whole of it, or what is spread into it.
+pub fn filled(value: &Value) -> Vec<Value> {
+    let given = |value: &Value| {
+        let base = if let Value::Member(of, _) = value { of } else { value };
+        matches!(base, Value::Param(..) | Value::Captured(..))
+    };
+    match value {
+        Value::Object(_, entries) => {
+            let spread = entries.iter().filter(|(key, _)| matches!(&**key, "..." | "$set"));
+            spread.map(|(_, value)| value).filter(|value| given(value)).cloned().collect()
         }
+        other => Some(other).filter(|value| given(value)).cloned().into_iter().collect(),
+    }
+}
+
+/// The columns that an object sets by itself.
+pub fn plain_assignments(value: &Value) -> Vec<Column> {
+    let Value::Object(_, entries) = value else { return vec![] };
+    let named = entries.iter().filter(|(key, _)| !key.starts_with('$') && !is_computed(key) && **key != *"...");
+    let plain =
+        named.map(|(key, value)| by_operator(key, value).unwrap_or_else(|| column(key, ColumnKind::Equal, value.clone())));
+    let spread =
+        entries.iter().filter(|(key, _)| matches!(&**key, "..." | "$set")).flat_map(|(_, value)| plain_assignments(value));
+    plain.chain(spread).collect()
+}
+
+/// A column set by an operator of an ORM: `{ increment: 1 }`.
+fn by_operator(name: &str, value: &Value) -> Option<Column> {
+    let Value::Object(_, entries) = value else { return None };
+    let [(operator, inner)] = &entries[..] else { return None };
+    match &**operator {
+        "increment" | "decrement" | "multiply" | "divide" | "push" => {
+            Some(Column { name: column_key(name), kind: ColumnKind::Relative, value: inner.clone() })
+        }
+        "set" => Some(column(name, ColumnKind::Equal, inner.clone())),
+        _ => None,
+    }
+}
+
+fn assigned(look: &Look<'_>, name: &str, value: &Value) -> Column {
+    if let Some(column) = by_operator(name, value) {
+        return column;
     }
     let relative = relative_to(look, value, name, 0);
     let made = column(name, ColumnKind::Equal, value.clone());
@@ -438,5 +471,21 @@ pub fn entity_columns(look: &Look<'_>, entity: &Value) -> Vec<Column> {
                 .collect()
         }
         other => assignments(look, other),
+    }
+}
+
+/// The table of the columns that an aggregate is over: `func.sum(Upload.size)`.
+pub(super) fn of_columns(look: &Look<'_>, value: &Value, file: u32, depth: u32) -> Option<String> {
+    match value {
+        Value::Member(of, _) => match look.tree.ty(&super::flat::plain(look.events, of), file) {
+            ty @ Ty::Class(_) => table_of_ty(look, &ty),
+            _ => None,
+        },
+        Value::Flat(_) | Value::Result(..) if depth < 4 => {
+            let (_, args) = look.call(value)?;
+            args.iter().find_map(|(_, value)| of_columns(look, value, file, depth + 1))
+        }
+        Value::Op(_, pair) => of_columns(look, &pair[0], file, depth),
+        _ => None,
     }
 }

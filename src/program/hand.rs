@@ -54,14 +54,21 @@ enum Kind {
 /// The function as its callers see it.
 pub(in crate::program) fn hand_over(flat: Flat, verbs: &Verbs) -> Flat {
     let mut left: Vec<(Kind, usize)> = BUDGET.to_vec();
-    let given: FxHashSet<u32> =
-        flat.returns.iter().flat_map(|(value, _)| value.options()).filter_map(|v| made(&flat, v)).collect();
-    // What is put into state that lasts is made by a call, too.
-    let put = |event: &FlatEvent| match &event.what {
-        What::Meant(meant) if matches!(meant.is, Meaning::Put | Meaning::Get) => made(&flat, meant.part("value")?),
-        _ => None,
-    };
-    let given: FxHashSet<u32> = given.into_iter().chain(flat.events.iter().filter_map(put)).collect();
+    // What the function gives back, what is put into state that lasts, and what is entered, is made by a call.
+    let mut given: FxHashSet<u32> = FxHashSet::default();
+    let mut entered: FxHashSet<u32> = FxHashSet::default();
+    flat.returns.iter().for_each(|(value, _)| made(&flat, value, 0, &mut given));
+    for event in &flat.events {
+        match (&event.what, &event.act) {
+            (What::Meant(meant), _) if matches!(meant.is, Meaning::Put | Meaning::Get) => {
+                meant.part("value").into_iter().for_each(|value| made(&flat, value, 0, &mut given));
+            }
+            (What::Nothing, Act::Enter { value }) => made(&flat, value, 0, &mut given),
+            _ => {}
+        }
+        entered.extend(event.within.iter().copied());
+    }
+    entered.iter().for_each(|index| made(&flat, &Value::Flat(*index), 0, &mut given));
     // A function that is handed in may do any work.
     let handed_in =
         |event: &FlatEvent| matches!(event.call(), Some((Value::Param(..) | Value::Captured(..), _))) && !event.inlined;
@@ -79,6 +86,7 @@ pub(in crate::program) fn hand_over(flat: Flat, verbs: &Verbs) -> Flat {
             built.insert(index as u32);
         }
         let kind = kind.or(steps.then_some(Kind::Open));
+        let kind = kind.or_else(|| entered.contains(&(index as u32)).then_some(Kind::Other));
         let room = kind.and_then(|kind| left.iter_mut().find(|(known, room)| *known == kind && *room > 0));
         places.push(room.map(|(_, room)| {
             *room -= 1;
@@ -179,17 +187,19 @@ fn steps(event: &FlatEvent, built: &FxHashSet<u32>) -> bool {
     }
 }
 
-/// The call a value is the result of, through calls that only pass it on.
-fn made(flat: &Flat, value: &Value) -> Option<u32> {
-    let mut at = value;
-    for _ in 0..8 {
-        let Value::Flat(index) = at else { return None };
-        match &flat.events.get(*index as usize)?.what {
-            What::Meant(meant) if meant.is == Meaning::Pass => at = meant.part("of").unwrap_or(&meant.receiver),
-            _ => return Some(*index),
+/// The calls that make what a value may be, through calls that only pass it on and what calls of the tree give.
+fn made(flat: &Flat, value: &Value, depth: u32, found: &mut FxHashSet<u32>) {
+    for value in value.options() {
+        let Value::Flat(index) = value else { continue };
+        let Some(event) = flat.events.get(*index as usize).filter(|_| depth < DEEPEST_MAKER) else { continue };
+        match &event.what {
+            What::Meant(meant) if meant.is == Meaning::Pass => {
+                made(flat, meant.part("of").unwrap_or(&meant.receiver), depth + 1, found);
+            }
+            _ if found.insert(*index) => event.returns.iter().for_each(|(value, _)| made(flat, value, depth + 1, found)),
+            _ => {}
         }
     }
-    None
 }
 
 /// What is left of events that are not handed over: what their results are, or depend on. A call's result may speak of the
@@ -200,6 +210,9 @@ struct Residues<'f> {
     verbs: &'f Verbs,
     known: Vec<Option<Value>>,
 }
+
+/// How many calls that pass on what is made are followed.
+const DEEPEST_MAKER: u32 = 8;
 
 /// Results are followed this far through events that are not handed over.
 const DEEPEST: u32 = 24;

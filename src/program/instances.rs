@@ -34,7 +34,9 @@ impl Instances {
         let mut made: Vec<(ClassRef, FnRef, bool)> = vec![];
         let mut calls: HashMap<FnRef, usize> = HashMap::new();
         let mut at_start: HashSet<FnRef> = HashSet::new();
-        let used = used_by_handlers(tree);
+        let handlers = handlers(tree);
+        let used = used_by(tree, &handlers);
+        let once = |function: FnRef| handlers.get(&function).is_some_and(|kind| matches!(kind.as_str(), "startup" | "main"));
         for function in tree.all_functions() {
             let Some(facts) = tree.facts(function) else { continue };
             for (index, event) in facts.events.iter().enumerate() {
@@ -73,10 +75,15 @@ impl Instances {
         for (class, function, given_out) in made {
             if record(tree, class) {
                 *instances.places.entry(class).or_default() += 2;
-            } else if function.func == 0 || given_out && at_start.contains(&function) {
+            } else if function.func == 0 || once(function) || given_out && at_start.contains(&function) {
                 instances.single.insert(class);
             } else {
-                let times = if given_out { calls.get(&function).copied().unwrap_or(0) } else { 2 };
+                let times = calls.get(&function).copied().unwrap_or(0);
+                // A function that the start of the program calls, and nothing else, keeps what it makes for as long as it runs.
+                if times == 1 && at_start.contains(&function) {
+                    instances.single.insert(class);
+                }
+                let times = if given_out { times } else { 2 };
                 *instances.places.entry(class).or_default() += times;
             }
         }
@@ -95,30 +102,49 @@ impl Instances {
     }
 }
 
-/// Variables of functions that a handler uses which is written inside them: what they hold lives for as long as it is registered.
-fn used_by_handlers(tree: &Tree) -> HashSet<(FnRef, Atom)> {
-    let enters = |meant: &Meant| matches!(meant.is, Meaning::Entry | Meaning::Job);
-    let mut handlers: HashSet<FnRef> = HashSet::new();
+/// Functions that are registered to be entered, and how.
+fn handlers(tree: &Tree) -> HashMap<FnRef, String> {
+    let enters = |meant: &Meant| match meant.is {
+        Meaning::Entry => Some(meant.text("kind").unwrap_or_else(|| "http".to_owned())),
+        Meaning::Job => Some("job".to_owned()),
+        _ => None,
+    };
+    let mut handlers: HashMap<FnRef, String> = HashMap::new();
     for function in tree.all_functions() {
         let Some(facts) = tree.facts(function) else { continue };
-        if facts
-            .decorators
-            .iter()
-            .any(|(mark, _)| super::decorator(tree, mark, function.file).is_some_and(|meant| enters(&meant)))
-        {
-            handlers.insert(function);
+        let marks = facts.decorators.iter().filter_map(|(mark, _)| super::decorator(tree, mark, function.file));
+        if let Some(kind) = marks.into_iter().find_map(|meant| enters(&meant)) {
+            handlers.insert(function, kind);
         }
         for event in &facts.events {
             let Act::Call { callee, args, .. } = &event.act else { continue };
-            let given =
-                || args.iter().filter_map(|(_, value)| if let Value::Function(given) = value { Some(*given) } else { None });
-            if given().next().is_some() && super::meaning(tree, callee, args, function.file).is_some_and(|meant| enters(&meant)) {
-                handlers.extend(given());
+            let given: Vec<FnRef> = args.iter().flat_map(|(_, value)| given(tree, value, function.file)).collect();
+            if !given.is_empty()
+                && let Some(kind) = super::meaning(tree, callee, args, function.file).and_then(|meant| enters(&meant))
+            {
+                handlers.extend(given.into_iter().map(|given| (given, kind.clone())));
             }
         }
     }
+    handlers
+}
+
+/// A function that an argument is, by itself or by its name.
+fn given(tree: &Tree, value: &Value, file: u32) -> Option<FnRef> {
+    match value {
+        Value::Function(given) => Some(*given),
+        Value::Module(..) | Value::Captured(..) => match tree.ty(value, file) {
+            Ty::Function(given) => Some(given),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Variables of functions that a handler uses which is written inside them: what they hold lives for as long as it is registered.
+fn used_by(tree: &Tree, handlers: &HashMap<FnRef, String>) -> HashSet<(FnRef, Atom)> {
     let mut used = HashSet::new();
-    for handler in &handlers {
+    for handler in handlers.keys() {
         let Some(facts) = tree.facts(*handler) else { continue };
         let mut note = |value: &Value| {
             value.walk(&mut |part| {
@@ -157,7 +183,9 @@ fn kept(tree: &Tree, function: FnRef, made: &Value) -> Kept {
     let mut found = Kept::Nowhere;
     for event in tree.facts(function).into_iter().flat_map(|facts| &facts.events) {
         let keeper = match &event.act {
-            Act::Write { place: Value::Index(of, _) | Value::Member(of, _), value, .. } if value == made && carries(tree, of) => {
+            Act::Write { place: Value::Index(of, _) | Value::Member(of, _), value, .. }
+                if holds(value, made) && carries(tree, of) =>
+            {
                 return Kept::ByModule;
             }
             Act::Write { place: place @ (Value::Index(..) | Value::Module(..)), value, .. } if value == made => place,
@@ -179,6 +207,15 @@ fn kept(tree: &Tree, function: FnRef, made: &Value) -> Kept {
         }
     }
     found
+}
+
+/// Whether a value is what was made, or a literal with it inside.
+fn holds(value: &Value, made: &Value) -> bool {
+    match value {
+        Value::Object(_, entries) => entries.iter().any(|(_, inside)| holds(inside, made)),
+        Value::List(items) => items.iter().any(|inside| holds(inside, made)),
+        other => other == made,
+    }
 }
 
 /// Whether a value is an object on which programs hang things for as long as they run.

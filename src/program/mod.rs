@@ -42,7 +42,7 @@ pub use identity::tells_copy;
 pub use instances::Instances;
 pub use made::{Made, made_of, unwrapped};
 pub use maker::maker;
-pub use meaning::{Args, Meant, decorator, meaning};
+pub use meaning::{Args, Meant, decorator, meaning, meaning_at};
 pub use modules::Modules;
 pub use packages::{Package, packages};
 pub use place::{Holder, Lifetime, Place, lifetime, place_of};

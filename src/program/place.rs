@@ -215,7 +215,7 @@ fn carried(look: &Look<'_>, on: &Ty, key: &Value, file: u32, depth: u32) -> Opti
 }
 
 /// Whether a type only says what objects look like.
-pub(super) fn is_shape(tree: &Tree, class: ClassRef) -> bool {
+pub(in crate::program) fn is_shape(tree: &Tree, class: ClassRef) -> bool {
     tree.class(class).is_some_and(|known| known.is_shape)
 }
 

@@ -77,7 +77,8 @@ fn into(lower: &str) -> Option<String> {
     words.next().map(|name| super::statement::table_key(name.trim_matches(['"', '`'])))
 }
 
-fn lock_of(statement: &mut Statement, text: &str, idioms: &Idioms) {
+/// A statement that is only a lock's function, taken for that.
+pub(super) fn lock_of(statement: &mut Statement, text: &str, idioms: &Idioms) {
     if let Some(function) = idioms.lock_function(text) {
         statement.op = match function.is {
             FunctionKind::SessionLock => Op::SessionLock,

@@ -1,6 +1,6 @@
 //! [`Statement`]: one form for SQL text, query builders, ORM calls and dirty saves.
 
-use super::columns::plain_conditions;
+use super::columns::{plain_assignments, plain_conditions};
 use crate::facts::Value;
 use crate::files::Atom;
 
@@ -72,6 +72,8 @@ pub struct Statement {
     pub wheres: Vec<Column>,
     /// Conditions that are handed to the function and cannot be read in it.
     pub handed: Vec<Value>,
+    /// Objects whose entries it sets, which are handed to the function and cannot be read in it.
+    pub filled: Vec<Value>,
     /// A conflict with a unique key is dealt with (ON CONFLICT, IGNORE, upsert).
     pub conflict: bool,
     /// What it says of conflicts holds only where a unique key makes one: it looks first and then adds.
@@ -119,6 +121,7 @@ impl Statement {
             sets: vec![],
             wheres: vec![],
             handed: vec![],
+            filled: vec![],
             conflict: false,
             keyed: false,
             either: false,
@@ -156,6 +159,13 @@ impl Statement {
                 Value::Param(..) | Value::Member(..) | Value::Captured(..) => mapped.handed.push(value),
                 _ => {}
             }
+        }
+        for filled in std::mem::take(&mut mapped.filled) {
+            let value = new(&filled).unwrap_or(filled);
+            let known = |column: &Column| mapped.sets.iter().any(|set| set.name == column.name);
+            let sets: Vec<Column> = plain_assignments(&value).into_iter().filter(|column| !known(column)).collect();
+            mapped.sets.extend(sets);
+            mapped.filled.extend(super::columns::filled(&value));
         }
         mapped
     }

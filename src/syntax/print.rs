@@ -222,6 +222,7 @@ fn expr(value: &Expr) -> String {
         }
         ExprKind::Is(value, shape) => format!("({} is {})", expr(value), self::shape(shape)),
         ExprKind::Typed(value, said) => format!("{} as {}", expr(value), ty(said)),
+        ExprKind::Element(of) => format!("each {}", expr(of)),
         ExprKind::Propagate(value) => format!("{}?", expr(value)),
         ExprKind::Assign { target: to, value, op, if_null } => {
             let op = if *if_null { "??" } else { op.map_or("", sign) };

@@ -31,8 +31,7 @@ pub struct FnId(pub u32);
 pub struct ClassId(pub u32);
 
 /// `local` names `member` of `module` (all of it without one). JavaScript: a default import has the member `default`; a namespace import or `require` none.
-/// Python: `from a import b` has the member `b`; relative modules keep their leading dots.
-/// Rust: `use a::b::c` is module `a.b`, member `c`; `crate`, `self` and `super` stay. A glob import has the local name `*`.
+/// Python: `from a import b` has member `b`; relative modules keep their dots. Rust: `use a::b::c` is module `a.b`, member `c`; a glob has the local name `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
     /// The name in this file.
@@ -136,8 +135,7 @@ pub enum Gathers {
     Keywords,
 }
 
-/// A declared type, as written, reduced to a dotted name and its arguments. References, `const`, `null` and `undefined`
-/// alternatives are dropped; of a union the first alternative stays.
+/// A declared type, as written: a dotted name and its arguments, without references, `const` and `null`; the first of a union.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TypeRef {
     /// Dotted name as written (`tokio::sync::Mutex` is `tokio.sync.Mutex`).
@@ -399,6 +397,8 @@ pub enum ExprKind {
         /// Written only when the target is null or missing (`??=`, `||=`).
         if_null: bool,
     },
+    /// One of what a comprehension goes through.
+    Element(Box<Expr>),
     /// Anything else, with the expressions inside it.
     Other(Vec<Expr>),
 }

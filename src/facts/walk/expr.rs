@@ -166,6 +166,7 @@ impl Walker<'_> {
                 value
             }
             ExprKind::Assign { target, value, op, if_null } => self.assign(target, value, *op, *if_null, expr.span),
+            ExprKind::Element(of) => Value::Element(Arc::new(self.expr(of))),
             ExprKind::Other(parts) => match parts.len() {
                 0 => Value::Unknown,
                 _ => Value::Mix(self.list(parts)).bounded(),

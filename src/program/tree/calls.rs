@@ -210,10 +210,19 @@ impl Tree {
         }
     }
 
-    /// The types of a constructor's arguments: `Mutex::new(BTreeMap::new())` holds a map.
+    /// The types of a constructor's arguments: `Mutex::new(BTreeMap::new())` holds a map, `defaultdict(Lock)` what the call gives.
     pub(super) fn literal_args(&self, args: &[(Option<Atom>, Value)], file: u32, depth: u32) -> Arc<[Ty]> {
+        let packs = self.packs(file);
+        let made = |ty: Ty| match &ty {
+            Ty::Lib { path, of, sure } => match packs.type_at(&format!("{path}()")) {
+                Some(id) => Ty::Lib { path: id.clone(), of: of.clone(), sure: *sure },
+                None => ty,
+            },
+            Ty::Function(maker) => self.returned(*maker, depth + 1),
+            _ => ty,
+        };
         args.iter()
-            .map(|(_, value)| self.ty_at(value, file, depth + 1))
+            .map(|(_, value)| made(self.ty_at(value, file, depth + 1)))
             .filter(|ty| !matches!(ty, Ty::Unknown | Ty::Literal(_)))
             .collect()
     }
@@ -384,7 +393,7 @@ impl Tree {
                 // What is made in the function is more than the shape that is said of it.
                 let shape = matches!(&declared, Ty::Instance(class) if self.class(*class).is_some_and(|class| class.is_shape));
                 return match shape.then(|| self.given(function, depth)) {
-                    Some(literal @ Ty::Literal(_)) => literal,
+                    Some(made @ (Ty::Literal(_) | Ty::Function(_))) => made,
                     _ => declared,
                 };
             }

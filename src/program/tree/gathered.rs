@@ -1,7 +1,5 @@
 //! Functions that a program gathers first and calls later: what is put into a list or a map of handlers, where, and by whom.
 
-use std::collections::HashMap;
-
 use super::settled::owner_file;
 use super::{DEEPEST, Tree};
 use crate::facts::{Act, FnRef, Value};
@@ -19,9 +17,6 @@ pub struct Gathered {
     /// The call that put it there, or that handed it to what does: the function it stands in, and the event.
     pub by: Option<(FnRef, u32)>,
 }
-
-/// Calls of functions of the tree, by the function that is called.
-pub(super) type Calls = HashMap<FnRef, Vec<(FnRef, u32)>>;
 
 impl Tree {
     /// The functions that a call of an element of a collection may call: `handler()` in a loop over handlers, `entry.run()` in one
@@ -59,15 +54,30 @@ impl Tree {
                 let known = self.facts(*function)?.locals.get(name).filter(|known| *known != value)?;
                 self.element_behind(known, depth + 1)
             }
+            Value::Param(function, 0) => self.gone_through_by(*function),
             Value::Result(function, event) => match &self.facts(*function)?.events.get(*event as usize)?.act {
                 Act::Call { callee: callee @ Value::Member(of, _), args, .. } => {
                     let gets = meaning(self, callee, args, function.file).is_some_and(|meant| meant.is == Meaning::Get);
                     gets.then(|| (**of).clone())
                 }
+                Act::Call { callee, args, .. } if depth < DEEPEST / 4 => {
+                    let passed = meaning(self, callee, args, function.file).filter(|meant| meant.is == Meaning::Pass)?;
+                    self.element_behind(passed.part("of")?, depth + 1)
+                }
                 _ => None,
             },
             _ => None,
         }
+    }
+
+    /// The collection of which a callback is given each (`tasks.map((task) => ...)`).
+    fn gone_through_by(&self, callback: FnRef) -> Option<Value> {
+        let parent = FnRef { func: self.function(callback)?.parent?.0, ..callback };
+        self.facts(parent)?.events.iter().find_map(|event| {
+            let Act::Call { callee, args, .. } = &event.act else { return None };
+            args.iter().find(|(_, value)| *value == Value::Function(callback))?;
+            meaning(self, callee, args, callback.file).filter(|meant| meant.is == Meaning::Calls)?.part("each").cloned()
+        })
     }
 
     /// What is put into a collection: where it is made, and by the functions of its file.
@@ -155,7 +165,7 @@ impl Tree {
             },
             _ => return,
         };
-        for call in self.calls().get(&function).into_iter().flatten().take(MOST) {
+        for call in self.given.calls.get(&function).into_iter().flatten().take(MOST) {
             let event = self.facts(call.0).and_then(|facts| facts.events.get(call.1 as usize));
             let Some(Act::Call { args, .. }) = event.map(|event| &event.act) else { continue };
             let Some((_, given)) = args.iter().filter(|(name, _)| name.is_none()).nth(index as usize) else { continue };
@@ -167,21 +177,5 @@ impl Tree {
                 found.push(Gathered { function, by: Some(*call) });
             }
         }
-    }
-
-    /// All calls of functions of the tree.
-    fn calls(&self) -> &Calls {
-        self.calls.get_or_init(|| {
-            let mut calls = Calls::new();
-            for function in self.all_functions() {
-                for (number, event) in self.facts(function).into_iter().flat_map(|facts| &facts.events).enumerate() {
-                    let Act::Call { callee, .. } = &event.act else { continue };
-                    if let Ty::Function(target) = self.ty(callee, function.file) {
-                        calls.entry(target).or_default().push((function, number as u32));
-                    }
-                }
-            }
-            calls
-        })
     }
 }

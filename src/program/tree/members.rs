@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{DEEPEST, Tree};
 use crate::facts::{Act, FnRef, Value};
 use crate::files::{Atom, Language};
+use crate::program::place::is_shape;
 use crate::program::{ClassRef, Ty};
 use crate::rules::TypeKind;
 use crate::syntax::{Expr, ExprKind};
@@ -139,6 +140,15 @@ impl Tree {
             && let Some(ty) = &field.ty
         {
             let declared = self.declared_at(ty, own, depth + 1);
+            // What is only said to look so, or said by a name that nobody knows, is what it is set to.
+            let shape = match &declared {
+                Ty::Instance(class) => is_shape(self, *class),
+                other => other.path().is_some_and(|path| !self.packs(at.file).knows(path)),
+            };
+            let set = || self.field_value(at, name).filter(|_| shape).map(|value| self.ty_at(&value, at.file, depth + 1));
+            if let Some(found) = set().filter(|found| !found.is_unknown()) {
+                return found;
+            }
             if !declared.is_unknown() {
                 return declared;
             }
@@ -322,14 +332,16 @@ impl Tree {
             .find(|ty| matches!(ty, Ty::Instance(_) | Ty::Lib { .. }))
     }
 
+    /// The constructors of a class.
+    pub(super) fn constructors(&self, at: ClassRef) -> impl Iterator<Item = FnRef> + '_ {
+        let methods = self.class(at).map(|class| &class.methods[..]).unwrap_or_default();
+        let functions = methods.iter().map(move |id| FnRef { file: at.file, func: id.0 });
+        functions.filter(|function| self.function(*function).is_some_and(|function| function.flags.is_constructor))
+    }
+
     /// What a field is set to: its initial value, or what a constructor assigns.
     pub fn field_value(&self, at: ClassRef, name: &str) -> Option<Value> {
-        let class = self.class(at)?;
-        let constructors = class.methods.iter().filter(|id| {
-            self.function(FnRef { file: at.file, func: id.0 }).is_some_and(|function| function.flags.is_constructor)
-        });
-        for id in constructors {
-            let function = FnRef { file: at.file, func: id.0 };
+        for function in self.constructors(at) {
             for event in &self.facts(function)?.events {
                 if let Act::Write { place: Value::Member(of, field), value, .. } = &event.act
                     && &**field == name

@@ -4,6 +4,7 @@ mod calls;
 mod carried;
 mod defined;
 mod gathered;
+mod given;
 mod homes;
 mod members;
 mod names;
@@ -52,7 +53,8 @@ pub struct Tree {
     members: Names<(ClassRef, bool), Ty>,
     defined: OnceLock<HashMap<String, (String, Atom)>>,
     hung: OnceLock<carried::Hung>,
-    calls: OnceLock<gathered::Calls>,
+    given: given::Given,
+    params: Memo<(FnRef, u32), Ty>,
 }
 
 impl Tree {
@@ -83,12 +85,19 @@ impl Tree {
             members: Names::new(),
             defined: OnceLock::new(),
             hung: OnceLock::new(),
-            calls: OnceLock::new(),
+            given: given::Given::default(),
+            params: Memo::new(),
         };
         tree.homes = tree.find_homes();
         // What was found on the way did not know of them.
         tree = Tree { results: Memo::new(), names: Names::new(), members: Names::new(), ..tree };
         tree.implementors = tree.find_implementors();
+        for _ in 0..given::LOOKS {
+            tree.given = tree.find_given();
+            // Nor of what calls give.
+            let (results, params) = (Memo::new(), Memo::new());
+            tree = Tree { results, params, names: Names::new(), members: Names::new(), hung: OnceLock::new(), ..tree };
+        }
         tree
     }
 

@@ -301,7 +301,8 @@ impl Tree {
                 return declared;
             }
         }
-        self.injected(param.default.as_deref(), function.file, depth).unwrap_or_default()
+        let injected = self.injected(param.default.as_deref(), function.file, depth);
+        injected.unwrap_or_else(|| self.given_ty(function, index, depth + 1))
     }
 
     /// What a parameter is whose default is a library's call that enters a function for it: what that function gives.

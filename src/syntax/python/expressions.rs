@@ -92,6 +92,7 @@ impl Lowering<'_> {
     fn name(&self, name: &str) -> ExprKind {
         match name {
             "" => ExprKind::Other(Vec::new()),
+            _ if self.own_name(name).is_some() => ExprKind::Name(self.own_name(name).unwrap_or(name).to_owned()),
             _ if self.receiver() == Some(name) => ExprKind::This,
             _ => ExprKind::Name(name.to_owned()),
         }
@@ -146,13 +147,39 @@ impl Lowering<'_> {
         ("[]".to_owned(), expr(ExprKind::Other(vec![key, value]), at))
     }
 
-    /// Everything that a comprehension evaluates, in order.
+    /// Everything that a comprehension evaluates, in order; its names are its own.
     fn comprehension<'e>(
         &mut self,
         generators: &'e [ast::Comprehension],
         made: impl IntoIterator<Item = &'e ast::Expr>,
     ) -> ExprKind {
-        let parts = generators.iter().flat_map(|one| std::iter::once(&one.iter).chain(&one.ifs)).chain(made);
-        ExprKind::Other(self.all(parts))
+        let outer = self.own_names.len();
+        let mut parts = vec![];
+        for one in generators {
+            let over = self.expr(&one.iter);
+            let at = over.span;
+            names(&one.target, &mut |name| {
+                let own = self.temporary();
+                self.own_names.push((name.to_owned(), own));
+            });
+            let target = Box::new(self.target(&one.target));
+            let value = Box::new(expr(ExprKind::Element(Box::new(over)), at));
+            parts.push(expr(ExprKind::Assign { target, value, op: None, if_null: false }, at));
+            parts.extend(self.all(&one.ifs));
+        }
+        parts.extend(self.all(made));
+        self.own_names.truncate(outer);
+        ExprKind::Other(parts)
+    }
+}
+
+/// The names that a target binds.
+fn names(target: &ast::Expr, found: &mut impl FnMut(&str)) {
+    match target {
+        ast::Expr::Name(name) => found(&name.id),
+        ast::Expr::Tuple(tuple) => tuple.elts.iter().for_each(|item| names(item, found)),
+        ast::Expr::List(list) => list.elts.iter().for_each(|item| names(item, found)),
+        ast::Expr::Starred(starred) => names(&starred.value, found),
+        _ => {}
     }
 }

@@ -49,6 +49,10 @@ impl Lowering<'_> {
         let declared = lambda.parameters.as_deref();
         let receiver = self.receiver().filter(|name| !declared.is_some_and(|declared| declared.includes(name)));
         let receiver = receiver.map(str::to_owned);
+        let outer = self.own_names.len();
+        let hidden = self.own_names.iter().filter(|(name, _)| declared.is_some_and(|declared| declared.includes(name)));
+        let hidden: Vec<String> = hidden.map(|(name, _)| name.clone()).collect();
+        self.own_names.extend(hidden.into_iter().map(|name| (name.clone(), name)));
         let params = declared.map_or_else(Vec::new, |declared| self.params(declared, 0));
         let body = self.body(id, receiver, |this| {
             let mut steps = Vec::new();
@@ -56,6 +60,7 @@ impl Lowering<'_> {
             this.emit(&mut steps, StepKind::Exit { kind: ExitKind::Return, value }, span(&*lambda.body));
             steps
         });
+        self.own_names.truncate(outer);
         self.fill(id, |function| {
             function.params = params;
             function.body = body;

@@ -62,6 +62,8 @@ struct Lowering<'a> {
     pending: Vec<Step>,
     depth: usize,
     temporaries: u32,
+    /// Names that comprehensions around here have of their own, and what they are called here; the innermost last.
+    own_names: Vec<(String, String)>,
 }
 
 /// One function being lowered.
@@ -107,6 +109,7 @@ impl<'a> Lowering<'a> {
             pending: Vec::new(),
             depth: 0,
             temporaries: 0,
+            own_names: Vec::new(),
         }
     }
 

@@ -83,15 +83,23 @@ impl Lowering<'_> {
         let at = span(written);
         match written {
             ast::Expr::Name(name) if name.id.is_empty() => Target::Ignore,
-            ast::Expr::Name(name) => {
-                self.offer(&name.id);
-                Target::Name(name.id.to_string(), at)
-            }
+            ast::Expr::Name(name) => match self.own_name(&name.id) {
+                Some(own) => Target::Name(own.to_owned(), at),
+                None => {
+                    self.offer(&name.id);
+                    Target::Name(name.id.to_string(), at)
+                }
+            },
             ast::Expr::Tuple(tuple) => self.items(&tuple.elts, at),
             ast::Expr::List(list) => self.items(&list.elts, at),
             ast::Expr::Starred(starred) => self.deeper(at, |this| this.target(&starred.value)).unwrap_or(Target::Ignore),
             place => Target::Place(Box::new(self.expr(place))),
         }
+    }
+
+    /// What a name is called that a comprehension has of its own.
+    pub(super) fn own_name(&self, name: &str) -> Option<&str> {
+        self.own_names.iter().rev().find(|(known, _)| known == name).map(|(_, own)| &**own)
     }
 
     fn items(&mut self, items: &[ast::Expr], at: Span) -> Target {
