@@ -143,6 +143,16 @@ impl Value {
         Value::Member(Arc::new(self.clone()), name.into())
     }
 
+    /// What stands at a key; of a list that is written out, the item itself.
+    pub fn item(of: Arc<Value>, key: Arc<Value>) -> Value {
+        match (&*of, &*key) {
+            (Value::List(items), Value::Number(at)) if *at >= 0.0 && at.fract() == 0.0 => {
+                items.get(*at as usize).cloned().unwrap_or(Value::Index(of.clone(), key.clone()))
+            }
+            _ => Value::Index(of, key),
+        }
+    }
+
     /// The entry of an object literal, if it is one and has it.
     pub fn entry(&self, name: &str) -> Option<&Value> {
         match self {
@@ -233,7 +243,7 @@ impl Value {
                 Some(inner) => Some(inner.member(name.clone())),
                 None => inner.entry(name).filter(|_| &**name != "...").cloned(),
             },
-            Value::Index(of, key) => both(of, key, replace).map(|(of, key)| Value::Index(of, key)),
+            Value::Index(of, key) => both(of, key, replace).map(|(of, key)| Value::item(of, key)),
             Value::Element(inner) => inner.mapped(replace).map(|inner| Value::Element(Arc::new(inner))),
             Value::Not(inner) => inner.mapped(replace).map(|inner| Value::Not(Arc::new(inner))),
             Value::Is(inner, shape) => inner.mapped(replace).map(|inner| Value::Is(Arc::new(inner), shape.clone())),

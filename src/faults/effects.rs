@@ -36,6 +36,7 @@ pub fn effect(view: &View<'_>, event: &FlatEvent) -> Option<Sureness> {
             _ => None,
         },
         What::Meant(meant) => match meant.is {
+            Meaning::Effect if only_asks(view, meant) => None,
             Meaning::Effect | Meaning::Refresh | Meaning::Flush => {
                 Some(if meant.sure { Sureness::Known } else { Sureness::Presumed })
             }
@@ -50,6 +51,19 @@ pub fn effect(view: &View<'_>, event: &FlatEvent) -> Option<Sureness> {
         }
         _ => None,
     }
+}
+
+/// Whether a request carries a GraphQL query, which changes nothing (GraphQL specification, section 6.2.1).
+fn only_asks(view: &View<'_>, meant: &Meant) -> bool {
+    let asks = |text: &str| text.starts_with('{') || text.starts_with("query");
+    let query = |part: &Value| match part {
+        Value::Object(_, entries) => entries.iter().any(|(key, value)| {
+            let text = view.world.tree.settled(value).text();
+            &**key == "query" && text.is_some_and(|text| asks(text.trim_start()))
+        }),
+        _ => false,
+    };
+    meant.part("body").is_some_and(|body| body.any(&query))
 }
 
 /// Whether an event calls what a function of the program is handed by a library that it is given to (`eventStream((send) => ..)`):

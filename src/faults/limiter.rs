@@ -6,7 +6,7 @@ use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, FnRef, Value};
-use crate::program::{Args, FlatEvent, Meant, Setting, Spot, Ty, What, functions_in, store_reach};
+use crate::program::{Args, FlatEvent, Meant, Setting, Spot, Ty, What, functions_in, store_reach, unwrapped};
 use crate::rules::{Meaning, Scope, Severity};
 use crate::syntax::{CallForm, ExitKind};
 
@@ -32,6 +32,9 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         candidate.hop(Role::State, event, "made here without a shared store");
         for spot in made_by(view) {
             candidate.add(Role::State, spot, "a limiter is made here".to_owned());
+        }
+        if let Some(spot) = asked_at(view, event) {
+            candidate.add(Role::Check, spot, "asked here".to_owned());
         }
         let by_setting = setting(view, meant);
         if let Some(Setting::Known(_, Some(at))) = by_setting {
@@ -176,11 +179,57 @@ fn sound(view: &View<'_>, meant: &Meant, event: &FlatEvent) -> Option<Why> {
         Some(Err(Unseen)) => true,
         None => false,
     };
-    if meant.flag("shared") || by_setting || by_factory || shared(view, meant.part("store")) {
+    if meant.flag("shared") || by_setting || by_factory || by_registry(view, meant) || shared(view, meant.part("store")) {
         Some(Why::SharedStore)
     } else {
         falls_back_on(view, event).then_some(Why::Fallback)
     }
+}
+
+/// Whether the application that is made registers a shared store under the name by which a limiter asks for it.
+fn by_registry(view: &View<'_>, meant: &Meant) -> bool {
+    let (Some(call), Some(under), Some(name)) = (meant.text("registry"), meant.text("under"), meant.text("named")) else {
+        return false;
+    };
+    let tree = view.world.tree;
+    tree.all_functions().any(|function| {
+        let events = tree.facts(function).map(|facts| &facts.events[..]).unwrap_or_default();
+        events.iter().any(|event| {
+            let Act::Call { callee, args, .. } = &event.act else { return false };
+            let given = args.iter().find(|(known, _)| known.as_deref() == Some(&*under));
+            given.is_some_and(|(_, stores)| {
+                tree.ty(callee, function.file).path() == Some(&*call)
+                    && match tree.settled(stores) {
+                        Value::Object(_, entries) => {
+                            entries.iter().any(|(key, store)| **key == *name && shared(view, Some(store)))
+                        }
+                        // What makes the stores that nobody registered cannot be seen.
+                        other => other != Value::Null,
+                    }
+            })
+        })
+    })
+}
+
+/// Where a limiter of this kind is asked, if its type is known: the first place of its language.
+fn asked_at(view: &View<'_>, event: &FlatEvent) -> Option<Spot> {
+    let tree = view.world.tree;
+    let (function, index) = event.origin;
+    let of_value = |value: &Value, file: u32| match unwrapped(tree, tree.ty(value, file), file) {
+        Ty::Lib { path, .. } if path.contains(':') => Some(path),
+        _ => None,
+    };
+    let made = of_value(&Value::Result(function, index), function.file)?;
+    let language = tree.files.get(function.file as usize)?.unit.language;
+    let files = tree.files.iter().filter(|facts| facts.unit.language == language);
+    let calls =
+        files.flat_map(|facts| facts.functions.iter().flat_map(|function| &function.events).map(|event| (facts.file, event)));
+    calls.into_iter().find_map(|(file, event)| match &event.act {
+        Act::Call { callee: Value::Member(on, _), .. } if of_value(on, file).as_ref() == Some(&made) => {
+            Some(Spot { file, span: event.span })
+        }
+        _ => None,
+    })
 }
 
 /// Where a class whose constructor this is is made, at most eight places.

@@ -34,6 +34,7 @@ mod negative;
 mod new_key;
 mod no_count;
 mod nobodys;
+mod not_released;
 mod once;
 mod one_time;
 mod own_row;

@@ -11,8 +11,8 @@ use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Guard, Value};
 use crate::program::{FlatEvent, Op, What};
-use crate::rules::{Severity, words};
-use crate::syntax::ExitKind;
+use crate::rules::{Meaning, Severity, words};
+use crate::syntax::{BinaryOp, ExitKind};
 
 pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     for (index, event) in view.events() {
@@ -96,7 +96,14 @@ fn switched_off(view: &View<'_>, index: u32, refresh: &FlatEvent) -> Option<u32>
     view.events().find(|(at, event)| *at > index && event.in_catch && off(event)).map(|(at, _)| at)
 }
 
+/// Whether a condition asks whether a credential is past its time: by the name of what it asks, or by comparing it with the clock.
 fn expired(view: &View<'_>, value: &Value) -> bool {
+    let compares = |part: &Value| {
+        matches!(part, Value::Op(BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual, _))
+    };
+    if value.any(&compares) && view.flat.depends(value).iter().any(|index| view.event(*index).meant(Meaning::Clock).is_some()) {
+        return true;
+    }
     let mut names: Vec<String> = vec![];
     let mut collect = |value: &Value| {
         value.walk(&mut |part| match part {

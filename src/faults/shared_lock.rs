@@ -6,6 +6,7 @@ use super::debounce::{cost, ends_soon};
 use super::effects::{effect, idempotent};
 use super::fails_open::{answered_as_taken, caught_as_taken, fails_open};
 use super::negative::says_it_failed;
+use super::not_released::not_released;
 use super::pairs::{Taken, as_a_rule, commands, frees, is_mark, is_spent, later, outlasts, passed_by};
 use super::process_counter::is_time;
 use super::reason::{Reason, Why};
@@ -14,9 +15,9 @@ use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Guard, Value};
-use crate::program::{FlatEvent, Kv, Spot};
+use crate::program::{FlatEvent, Kv};
 use crate::rules::{CommandKind, Meaning, Scope, ScriptKind, Severity, words};
-use crate::syntax::{BinaryOp, ExitKind};
+use crate::syntax::BinaryOp;
 
 /// Words in a key or a name that say lock.
 const LOCK_WORDS: &[&str] = &[
@@ -47,7 +48,12 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
     for region in view.regions.iter().filter(|region| region.scope == Scope::Cluster) {
         let work = view.events().filter(|(index, event)| region.holds(*index, event) && effect(view, event).is_some());
         let subject = Subject::lock(view, Kind::SharedLock, region).around(view, work.map(|(_, event)| event));
-        found.sound(subject, vec![Reason::new(Why::LibraryLock)]);
+        let frees = view.events().filter(|(index, event)| *index > region.acquire && event.meant(Meaning::Release).is_some());
+        let frees: Vec<(u32, &FlatEvent)> = frees.filter(|_| region.release.is_some()).collect();
+        match not_released(view, (region.acquire, view.event(region.acquire)), &frees) {
+            Some(candidate) => found.push(candidate.at_most(Confidence::Medium).about(subject)),
+            None => found.sound(subject, vec![Reason::new(Why::LibraryLock)]),
+        }
     }
     let commands = commands(view);
     for taken in commands.iter().filter(|taken| takes(taken.kv)) {
@@ -262,53 +268,11 @@ fn owner_compared(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>) -> boo
 
 /// A way out between taking and freeing.
 fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut Judged) {
-    let freeing: Vec<&&Taken<'_>> = rest.iter().filter(|other| frees(other.kv)).collect();
-    let Some(release) = freeing.last() else { return };
-    if freeing.iter().any(|release| release.event.in_finally) || release.event.detached {
-        return;
+    let frees: Vec<(u32, &FlatEvent)> =
+        rest.iter().filter(|other| frees(other.kv)).map(|other| (other.index, other.event)).collect();
+    if let Some(candidate) = not_released(view, (taken.index, taken.event), &frees) {
+        found.push(sure(candidate, taken.kv).at_most(Confidence::Medium));
     }
-    let risky = view
-        .events()
-        .filter(|(index, event)| *index > taken.index && *index < release.index && event.kv().is_none())
-        .find(|(_, event)| {
-            // Who did not get it leaves nothing taken.
-            let lost = event.guards.iter().any(|guard| view.cond_depends(guard.cond).contains(&taken.index));
-            let throws = matches!(&event.act, Act::Exit { kind: ExitKind::Throw, .. })
-                && !lost
-                && (event.hops.is_empty() || event.caught.is_none());
-            let fails = match view.world.tree.errors_are_values(event.origin.0.file) {
-                true => leaves(view, taken, event) && !of_taking(view, taken, event),
-                false => effect(view, event).is_some() && event.caught.is_none(),
-            };
-            throws || fails
-        });
-    let Some((_, risk)) = risky else { return };
-    let mut candidate = Candidate::new(
-        view,
-        "lock-not-released",
-        taken.event,
-        release.event,
-        "an error between taking and freeing leaves the lock taken until it expires".to_owned(),
-    );
-    candidate.hop(Role::Acquire, taken.event, "taken here");
-    candidate.hop(Role::Effect, risk, "can fail");
-    candidate.hop(Role::Release, release.event, "freed only if it did not");
-    found.push(sure(candidate, taken.kv).at_most(Confidence::Medium));
-}
-
-/// Whether an error leaves the function that took the lock, not only the one it happens in.
-fn leaves(view: &View<'_>, taken: &Taken<'_>, event: &FlatEvent) -> bool {
-    let passed_on = |at: &Spot| view.world.tree.events_at(*at).any(|(_, _, call)| call.propagated);
-    let shared = taken.event.hops.iter().zip(event.hops.iter()).take_while(|(left, right)| left == right).count();
-    event.propagated && event.hops.iter().skip(shared).all(passed_on)
-}
-
-/// Whether an error is that of taking the lock itself: nothing is held then.
-fn of_taking(view: &View<'_>, taken: &Taken<'_>, event: &FlatEvent) -> bool {
-    let Some((callee, args)) = event.call() else { return false };
-    let takes = |at: &u32| *at == taken.index || taken.event.hops.contains(&view.event(*at).at);
-    let about = |value: &Value| view.flat.depends(value).iter().any(takes);
-    about(callee) || args.iter().any(|(_, value)| about(value))
 }
 
 /// The answer is not looked at, or a failing store counts as taken.

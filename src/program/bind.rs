@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::columns::{alternatives, assignments, column, conditions, entity_columns, filled, handed, names_a_member, of_columns};
 use super::flat::{Look, Presumed, What};
 use super::meaning::{Args, Meant, meaning_on, receiver};
+use super::nested::nested;
 use super::sql::lock_of;
 use super::statement::{ColumnKind, Op, Statement, table_key};
 use super::{Ty, statements, store};
@@ -333,6 +334,7 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
     }
     if let Some(value) = meant.part("column") {
         statement.restricted = true;
+        meant.part("value").into_iter().for_each(|value| nested(look, &meant.receiver_ty, value, file, statement));
         let compared = meant.text("cmp").is_some_and(|cmp| cmp != "=" && cmp != "eq");
         let kind = if compared { ColumnKind::Compared } else { ColumnKind::Equal };
         match value.text() {

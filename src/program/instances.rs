@@ -32,8 +32,7 @@ impl Instances {
     /// often as it is called. A decorator that a pack knows as a singleton's, or an entry's, makes one.
     pub fn new(tree: &Tree) -> Instances {
         let mut made: Vec<(ClassRef, FnRef, bool)> = vec![];
-        let mut calls: HashMap<FnRef, usize> = HashMap::new();
-        let mut at_start: HashSet<FnRef> = HashSet::new();
+        let mut callers: HashMap<FnRef, Vec<FnRef>> = HashMap::new();
         let handlers = handlers(tree);
         let used = used_by(tree, &handlers);
         let once = |function: FnRef| handlers.get(&function).is_some_and(|kind| matches!(kind.as_str(), "startup" | "main"));
@@ -61,12 +60,7 @@ impl Instances {
                             Kept::ByObject => {}
                         }
                     }
-                    Ty::Function(target) => {
-                        *calls.entry(target).or_default() += 1;
-                        if function.func == 0 {
-                            at_start.insert(target);
-                        }
-                    }
+                    Ty::Function(target) => callers.entry(target).or_default().push(function),
                     _ => {}
                 }
             }
@@ -75,15 +69,14 @@ impl Instances {
         for (class, function, given_out) in made {
             if record(tree, class) {
                 *instances.places.entry(class).or_default() += 2;
-            } else if function.func == 0 || once(function) || given_out && at_start.contains(&function) {
+            } else if function.func == 0 || once(function) || given_out && at_start(&callers, function) {
                 instances.single.insert(class);
             } else {
-                let times = calls.get(&function).copied().unwrap_or(0);
                 // A function that the start of the program calls, and nothing else, keeps what it makes for as long as it runs.
-                if times == 1 && at_start.contains(&function) {
+                if runs_once(&callers, &once, function, 0) {
                     instances.single.insert(class);
                 }
-                let times = if given_out { times } else { 2 };
+                let times = if given_out { callers.get(&function).map_or(0, Vec::len) } else { 2 };
                 *instances.places.entry(class).or_default() += times;
             }
         }
@@ -102,7 +95,22 @@ impl Instances {
     }
 }
 
-/// Functions that are registered to be entered, and how.
+/// Whether a module calls a function as it is loaded.
+fn at_start(callers: &HashMap<FnRef, Vec<FnRef>>, function: FnRef) -> bool {
+    callers.get(&function).is_some_and(|callers| callers.iter().any(|caller| caller.func == 0))
+}
+
+/// Whether a function runs once: one place calls it, which runs once when the program starts.
+fn runs_once(callers: &HashMap<FnRef, Vec<FnRef>>, once: &dyn Fn(FnRef) -> bool, function: FnRef, depth: u32) -> bool {
+    match callers.get(&function).map(Vec::as_slice) {
+        Some([caller]) if depth < 8 => {
+            caller.func == 0 || once(*caller) || *caller != function && runs_once(callers, once, *caller, depth + 1)
+        }
+        _ => false,
+    }
+}
+
+/// Functions that are registered to be entered, and how. What is handed on where an application is put together is.
 fn handlers(tree: &Tree) -> HashMap<FnRef, String> {
     let enters = |meant: &Meant| match meant.is {
         Meaning::Entry => Some(meant.text("kind").unwrap_or_else(|| "http".to_owned())),
@@ -116,6 +124,16 @@ fn handlers(tree: &Tree) -> HashMap<FnRef, String> {
         if let Some(kind) = marks.into_iter().find_map(|meant| enters(&meant)) {
             handlers.insert(function, kind);
         }
+        let serves = |event: &Event| match &event.act {
+            Act::Call { callee, args, .. } => {
+                super::meaning(tree, callee, args, function.file).is_some_and(|meant| meant.is == Meaning::Serve)
+            }
+            _ => false,
+        };
+        let inside = |given: &FnRef| {
+            given.file == function.file
+                && tree.function(*given).and_then(|f| f.parent).is_some_and(|parent| parent.0 == function.func)
+        };
         for event in &facts.events {
             let Act::Call { callee, args, .. } = &event.act else { continue };
             let given: Vec<FnRef> = args.iter().flat_map(|(_, value)| given(tree, value, function.file)).collect();
@@ -123,6 +141,8 @@ fn handlers(tree: &Tree) -> HashMap<FnRef, String> {
                 && let Some(kind) = super::meaning(tree, callee, args, function.file).and_then(|meant| enters(&meant))
             {
                 handlers.extend(given.into_iter().map(|given| (given, kind.clone())));
+            } else if function.func != 0 && given.iter().any(inside) && facts.events.iter().any(serves) {
+                given.into_iter().filter(inside).for_each(|given| _ = handlers.entry(given).or_insert_with(|| "http".to_owned()));
             }
         }
     }

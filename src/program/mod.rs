@@ -17,6 +17,7 @@ mod meaning;
 mod memo;
 mod modules;
 mod mount;
+mod nested;
 mod packages;
 mod place;
 mod presume;

@@ -27,6 +27,7 @@ pub struct Verbs {
     removals: Vec<String>,
     clocks: HashSet<String>,
     sizes: HashSet<String>,
+    columns: HashSet<String>,
     hands_out: HashSet<String>,
     stamps: HashSet<String>,
     changed_at: HashSet<String>,
@@ -168,6 +169,11 @@ impl Verbs {
     /// Whether a member or a function of this name tells how many of something there are.
     pub fn is_size(&self, name: &str) -> bool {
         self.sizes.contains(name)
+    }
+
+    /// Whether a call of this name, on a row, gives the column that it is given the name of.
+    pub fn gives_column(&self, name: &str) -> bool {
+        self.columns.contains(name)
     }
 
     /// Whether a call of this name hands each piece of work to one taker.

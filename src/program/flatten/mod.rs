@@ -349,6 +349,12 @@ impl<'f, 't> Writer<'f, 't> {
             return;
         }
         self.events[index as usize].what = what.clone();
+        if matches!(what, What::Nothing)
+            && let Some(column) = self.column(&callee, &args)
+        {
+            self.events[index as usize].returns = vec![(column, vec![])];
+            return;
+        }
         if self.alone || around.hops.len() >= DEEPEST || self.events.len() >= LONGEST {
             return;
         }

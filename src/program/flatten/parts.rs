@@ -1,9 +1,12 @@
-//! Parts of what a call gives: a function that gives nothing or one object gives that object to whoever asks for a part of it.
+//! Parts of what a call gives: a function that gives nothing or one object gives that object to whoever asks for a part of it, a
+//! row its columns.
+
+use std::sync::Arc;
 
 use super::Writer;
-use crate::facts::Value;
+use crate::facts::{Arg, Value};
 use crate::program::flat::{What, plain};
-use crate::program::{Ty, unwrapped};
+use crate::program::{Op, Ty, unwrapped};
 use crate::rules::{Meaning, TypeKind};
 
 impl Writer<'_, '_> {
@@ -57,5 +60,30 @@ impl Writer<'_, '_> {
             value = meant.part("of").unwrap_or(&meant.receiver).clone();
         }
         value
+    }
+
+    /// The column that a method of a row gives: `row.get("units")`.
+    pub(super) fn column(&self, callee: &Value, args: &[Arg]) -> Option<Value> {
+        let (Value::Member(of, name), [(None, key @ Value::Text(_))]) = (callee, args) else { return None };
+        let mut at = of.as_ref();
+        for _ in 0..8 {
+            at = match at {
+                Value::Index(of, _) | Value::Element(of) => of,
+                Value::Flat(index) => {
+                    let event = self.events.get(*index as usize)?;
+                    match (&event.what, &event.returns[..]) {
+                        (What::Statement(statement), _) => {
+                            let row = statement.op == Op::Select && self.tree.book.verbs.gives_column(name);
+                            return row.then(|| Value::Index(of.clone(), Arc::new(key.clone())));
+                        }
+                        (What::Meant(meant), _) if meant.is == Meaning::Pass => meant.part("of").unwrap_or(&meant.receiver),
+                        (_, [(given, _)]) => given,
+                        _ => return None,
+                    }
+                }
+                _ => return None,
+            };
+        }
+        None
     }
 }

@@ -3,6 +3,7 @@
 use super::settled::owner_file;
 use super::{DEEPEST, Tree};
 use crate::facts::{Act, FnRef, Value};
+use crate::files::Atom;
 use crate::program::{Ty, meaning};
 use crate::rules::Meaning;
 
@@ -22,7 +23,18 @@ impl Tree {
     /// The functions that a call of an element of a collection may call: `handler()` in a loop over handlers, `entry.run()` in one
     /// over entries.
     pub fn gathered(&self, callee: &Value) -> Vec<Gathered> {
-        let (element, member) = match self.element_behind(callee, 0) {
+        // What a helper is given to run.
+        let local = |function: &FnRef, name: &Atom| self.facts(*function).and_then(|facts| facts.locals.get(name));
+        let given = match callee {
+            Value::Captured(function, name) => local(function, name).unwrap_or(callee),
+            other => other,
+        };
+        if let Value::Param(..) = given {
+            let mut found = vec![];
+            self.named_by(given, None, &mut found);
+            return found;
+        }
+        let (element, member) = match self.element_behind(given, 0) {
             Some(collection) => (Some(collection), None),
             None => match callee {
                 Value::Member(of, name) => (self.element_behind(of, 0), Some(name)),
@@ -31,9 +43,11 @@ impl Tree {
         };
         let mut found = vec![];
         for (value, by) in element.map(|collection| self.put_into(&collection)).unwrap_or_default() {
-            let value = match member {
-                Some(name) => value.member(name.clone()),
-                None => value,
+            let value = match (member, given, &value) {
+                (Some(name), _, _) => value.member(name.clone()),
+                // One of those that an item is put together of: `("daily", "0 0 * * *", run)`.
+                (None, Value::Index(_, at), Value::List(_)) => Value::item(value.into(), at.clone()),
+                _ => value,
             };
             self.named_by(&value, by, &mut found);
             if found.len() >= MOST {

@@ -8,6 +8,7 @@ mod given;
 mod homes;
 mod members;
 mod names;
+mod namesakes;
 mod settled;
 
 use std::collections::HashMap;
@@ -55,6 +56,7 @@ pub struct Tree {
     hung: OnceLock<carried::Hung>,
     given: given::Given,
     params: Memo<(FnRef, u32), Ty>,
+    namesakes: namesakes::Namesakes,
 }
 
 impl Tree {
@@ -87,6 +89,7 @@ impl Tree {
             hung: OnceLock::new(),
             given: given::Given::default(),
             params: Memo::new(),
+            namesakes: namesakes::Namesakes::new(),
         };
         tree.homes = tree.find_homes();
         // What was found on the way did not know of them.
@@ -94,6 +97,7 @@ impl Tree {
         tree.implementors = tree.find_implementors();
         for _ in 0..given::LOOKS {
             tree.given = tree.find_given();
+            tree.namesakes = tree.find_namesakes();
             // Nor of what calls give.
             let (results, params) = (Memo::new(), Memo::new());
             tree = Tree { results, params, names: Names::new(), members: Names::new(), hung: OnceLock::new(), ..tree };
@@ -284,11 +288,26 @@ impl Tree {
         if !strange {
             return found;
         }
-        let guess = self.named(value).and_then(|name| packs.types_like(name).first().cloned());
+        let like = |name: &str| packs.types_like(name).first().cloned();
+        let guess = self.named(value).and_then(|name| {
+            let known = like(name).or_else(|| self.local_name(value).and_then(like));
+            known.or_else(|| self.namesake(name, file).filter(|_| matches!(value, Value::Member(..))))
+        });
         match guess {
             Some(id) => Ty::Lib { path: id, of: Arc::default(), sure: false },
             None => found,
         }
+    }
+
+    /// The name under which a function takes a part out of what it is given (`({ context: queryInterface })`).
+    fn local_name<'a>(&'a self, value: &Value) -> Option<&'a str> {
+        let Value::Member(of, part) = value else { return None };
+        let Value::Param(function, index) = &**of else { return None };
+        let Target::Fields(fields) = &self.function(*function)?.params.get(*index as usize)?.target else { return None };
+        fields.iter().find_map(|(key, target)| match target {
+            Target::Name(name, _) if **key == **part => Some(&**name),
+            _ => None,
+        })
     }
 
     /// The name a value goes by: its variable, parameter or last member.

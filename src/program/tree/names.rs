@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{DEEPEST, Tree};
 use crate::facts::{Act, FnRef, Value};
 use crate::files::Language;
+use crate::program::place::is_shape;
 use crate::program::{ClassRef, Ty};
 use crate::rules::Meaning;
 use crate::syntax::{Export, ExportTarget, Expr, ExprKind, TypeRef};
@@ -297,6 +298,12 @@ impl Tree {
         let Some(param) = self.function(function).and_then(|f| f.params.get(index as usize)) else { return Ty::Unknown };
         if let Some(ty) = &param.ty {
             let declared = self.declared_at(ty, function, depth + 1);
+            if let Ty::Instance(class) = &declared
+                && is_shape(self, *class)
+                && let made @ (Ty::Literal(_) | Ty::Instance(_)) = self.given_ty(function, index, depth + 1)
+            {
+                return made;
+            }
             if !declared.is_unknown() {
                 return declared;
             }
