@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::candidate::{Candidate, Only};
-use super::comments::{accepted, admitted};
+use super::comments::{accepted, admitted, wanted};
 use super::copies::weighed;
 use super::factory::used_up;
 use super::inventory::Item;
@@ -97,7 +97,8 @@ pub fn detect(
         sift(found, &mut sightings, |_, candidate| (single && copies_of(candidate.rule).is_some()).then_some(Why::OneCopy));
     let weigh = |function: FnRef, candidate: Candidate| {
         let candidate = at_start(eased(candidate, &reach, function), &reach, function);
-        let accepted = accepted(world, sources, &candidate);
+        let accepted = accepted(world, sources, &candidate)
+            || candidate.rule == unleased_job::RULE && wanted(world, sources, &candidate);
         Candidate { accepted, severity: if accepted { Some(Severity::Advice) } else { candidate.severity }, ..candidate }
     };
     let found: Vec<_> = found.into_iter().map(|(function, candidate)| (function, weigh(function, candidate))).collect();
@@ -314,6 +315,7 @@ fn unmet(only: &Only, world: &World<'_>, reach: &Reach, function: FnRef) -> Opti
     let entered = reach.entry(function);
     let (met, why) = match only {
         Only::AtStart => (led_by(&["startup"]), Why::NotServed),
+        Only::FromStart => (led_by(&["startup", "main", "job"]), Why::OnRequest),
         Only::UnlessOnRequest => (!led_by(&["http", "rpc", "consumer"]), Why::OnRequest),
         Only::WhereEntered => (entered.is_some(), Why::CallersDecide),
         Only::WhereUncalled => (entered.is_none() && reach.callers(function).next().is_none(), Why::CallersDecide),

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::view::View;
 use crate::facts::{Act, Guard, Value};
@@ -167,13 +168,21 @@ pub fn tests_in(view: &View<'_>, value: &Value, at: Spot) -> Vec<StateTest> {
             tests.push(StateTest { place: base(&place), event: Some(index), at: event.at, absent: None });
         }
     }
+    // What a member is taken of is not asked itself.
+    let mut inside: Vec<*const Value> = vec![];
     value.walk(&mut |part| {
-        if matches!(part, Value::Module(..) | Value::Member(..) | Value::Index(..) | Value::Captured(..))
-            && let Some(place) = view.place(part)
-            && !matches!(place.holder, Holder::Local(_) | Holder::Param(..))
+        let is_inside = inside.contains(&std::ptr::from_ref(part));
+        let place = || view.place(part).filter(|place| !matches!(place.holder, Holder::Local(_) | Holder::Param(..)));
+        let asked = match part {
+            Value::Module(..) | Value::Member(..) | Value::Index(..) | Value::Captured(..) if !is_inside => place(),
+            _ => None,
+        };
+        if let Value::Member(of, _) | Value::Index(of, _) | Value::Element(of) = part
+            && (is_inside || asked.is_some())
         {
-            tests.push(StateTest { place: base(&place), event: None, at, absent: None });
+            inside.push(Arc::as_ptr(of));
         }
+        tests.extend(asked.map(|place| StateTest { place: base(&place), event: None, at, absent: None }));
     });
     tests
 }
