@@ -49,7 +49,11 @@ pub fn falls_back(view: &View<'_>, refresh: u32) -> bool {
             cond.is_some_and(|cond| {
                 fresh(&cond.value)
                     || from_refresh(&cond.value)
-                        && cond.value.any(&|part| matches!(part, Value::Flat(index) if asks_for_token(view, *index)))
+                        && cond.value.any(&|part| match part {
+                            Value::Flat(index) => asks_for_token(view, *index),
+                            Value::Text(text) => is_token(text),
+                            _ => false,
+                        })
             })
         })
     };

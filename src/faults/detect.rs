@@ -22,7 +22,7 @@ use super::{
 };
 use crate::facts::{Act, FnRef};
 use crate::files::Source;
-use crate::program::{Copies, Flat, FlatEvent, Flattener, Reach, Spot, What, body_fields, links, roles};
+use crate::program::{Copies, Entry, Flat, FlatEvent, Flattener, Reach, Spot, What, body_fields, links, roles};
 use crate::rules::{Catalogue, FileRole, Severity};
 
 /// What the detectors say of a tree.
@@ -279,7 +279,7 @@ fn finding(
     if let Some((entry, way)) = reach.way_in(function)
         && !candidate.trace.iter().any(|(role, _, _)| *role == Role::Entry)
     {
-        trace.push(Hop { at: place(entry.at), role: Role::Entry, note: entry_note(&entry.kind).to_owned() });
+        trace.push(Hop { at: place(entry.at), role: Role::Entry, note: entry_note(entry).to_owned() });
         trace.extend(way.into_iter().map(|spot| Hop { at: place(spot), role: Role::Call, note: "calls on".to_owned() }));
         endpoint = (entry.kind == "http").then(|| Endpoint {
             method: entry.route.method.clone(),
@@ -328,8 +328,9 @@ fn unmet(only: &Only, world: &World<'_>, reach: &Reach, function: FnRef) -> Opti
     (!met).then_some(why)
 }
 
-fn entry_note(kind: &str) -> &'static str {
-    match kind {
+fn entry_note(entry: &Entry) -> &'static str {
+    match entry.kind.as_str() {
+        "job" if entry.claimed => "a job starts this, in the copy that claims the run",
         "http" => "a request enters here",
         "consumer" => "a message enters here",
         "event" => "an event enters here",

@@ -174,7 +174,7 @@ impl Roots<'_, '_> {
                 if let Some(kept) = tree.field_value(class, name) {
                     self.follow(&kept, depth + 1);
                 }
-                if let Ty::Function(getter) = tree.ty(value, file) {
+                if let Ty::Function(getter) = tree.ty(&self.view.flat.plain(value), file) {
                     self.gives(getter, depth);
                 }
             }

@@ -185,7 +185,7 @@ fn same_for_all(view: &View<'_>, value: &Value) -> bool {
 }
 
 /// Whether a module's value is made from something random.
-fn random(tree: &crate::program::Tree, value: &Value, depth: u32) -> bool {
+pub(super) fn random(tree: &crate::program::Tree, value: &Value, depth: u32) -> bool {
     depth < 6
         && value.any(&|part| match part {
             Value::Result(function, event) => {
@@ -424,7 +424,16 @@ fn is_record(view: &View<'_>, read: &Taken<'_>, set: &Taken<'_>) -> bool {
 /// Whether what a read found is used as a value, as a cache's is, and not only tested.
 fn handed_on(view: &View<'_>, read: u32) -> bool {
     let carries = |value: &Value| value.any(&|part| *part == Value::Flat(read));
+    // Made into something else, with what else there is.
+    let made_into = |value: &Value| {
+        value.any(&|part| match part {
+            Value::Template(_) => carries(part),
+            Value::Mix(parts) => parts.len() > 1 && carries(part),
+            _ => false,
+        })
+    };
     view.flat.returns.iter().any(|(value, _)| carries(value))
+        || view.events().any(|(_, event)| event.returns.iter().any(|(value, _)| made_into(value)))
         || view.events().any(|(_, event)| event.call().is_some_and(|(_, args)| args.iter().any(|(_, value)| carries(value))))
 }
 

@@ -6,6 +6,7 @@ use super::of_one::{of_own_credential, of_what_was_given};
 use super::process_counter::is_time;
 use super::reason::{Reason, Why};
 use super::retry::{once_for_each, stands_in};
+use super::shared_lock::random;
 use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
@@ -217,10 +218,11 @@ impl<'v> Work<'v> {
             } else if refreshes(view, event)
                 || writes_the_same(event)
                 || works_out_again(view, event)
+                || only_counts(view, index, event)
                 || event.meant(Meaning::Effect).is_some_and(|meant| meant.flag("whole"))
             {
                 work.reasons.push(Reason::of(view, Why::Idempotent, event));
-            } else if on_this_host(event) {
+            } else if on_this_host(event) || of_this_object(view, event) {
                 work.reasons.push(Reason::of(view, Why::OwnRow, event));
             } else if gated(view, event, &view.world.tree.book.reach.leader_words) {
                 work.reasons.push(Reason::of(view, Why::RoleSetting, event));
@@ -252,6 +254,61 @@ fn weight(view: &View<'_>, event: &FlatEvent) -> u32 {
 /// Whether an effect is on this machine's own disk.
 fn on_this_host(event: &FlatEvent) -> bool {
     event.meant(Meaning::Effect).is_some_and(|meant| meant.text("scope").as_deref() == Some("host"))
+}
+
+/// Whether an effect is on a file, a row or a key that goes by what the object of the timer made up once, for itself: no other copy has
+/// that.
+fn of_this_object(view: &View<'_>, event: &FlatEvent) -> bool {
+    let tree = view.world.tree;
+    let made_up = |part: &Value| match part {
+        Value::Member(of, name) => match **of {
+            Value::This(method) => {
+                let class = tree.class_of(method);
+                class.and_then(|class| tree.field_value(class, name)).is_some_and(|made| random(tree, &made, 0))
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    let target = match &event.what {
+        What::Meant(meant) if meant.text("kind").as_deref() == Some("file") => meant.part("target"),
+        _ => None,
+    };
+    let key = event.kv().map(|kv| &kv.key);
+    let named = event.statement().into_iter().flat_map(|statement| statement.wheres.iter().map(|column| &column.value));
+    target.into_iter().chain(key).chain(named).any(|value| value.any(&made_up))
+}
+
+/// Whether a request only tells how much there is: numbers of rows under a name of the installation, of whose answer nobody takes notice.
+fn only_counts(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
+    let Some(meant) = event.meant(Meaning::Effect).filter(|meant| meant.text("kind").as_deref() == Some("http")) else {
+        return false;
+    };
+    let counts = &view.world.tree.book.verbs;
+    let body = meant.part("body").map(|body| inside(view, body));
+    let Some(Value::Object(_, entries)) = body else { return false };
+    let plain = |value: &Value| view.flat.depends(value).is_empty() && !value.any(&|part| matches!(part, Value::Param(..)));
+    let number = |name: &str| words(name).iter().any(|word| counts.is_number(word));
+    let told = |name: &str| words(name).last().is_some_and(|word| matches!(word.as_str(), "id" | "hash" | "uuid"));
+    let of_rows = |value: &Value| matches!(value, Value::Member(of, name) if number(name) && matches!(**of, Value::Flat(_)));
+    !view.flat.used(index)
+        && event.in_loop.is_none()
+        && entries.iter().any(|(_, value)| of_rows(value))
+        && entries.iter().any(|(name, value)| told(name) && !plain(value))
+        && entries.iter().all(|(name, value)| {
+            of_rows(value) || plain(value) || told(name) && matches!(value, Value::Flat(at) if !reads(view.event(*at)))
+        })
+}
+
+/// What a call that only writes a value out is given.
+fn inside<'v>(view: &View<'v>, value: &'v Value) -> &'v Value {
+    match value {
+        Value::Flat(index) => match view.event(*index).call() {
+            Some((_, [(None, only @ Value::Object(..)), ..])) => only,
+            _ => value,
+        },
+        other => other,
+    }
 }
 
 /// Whether a statement writes constants only: a reset is one however often it is made.

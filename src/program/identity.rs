@@ -51,8 +51,6 @@ impl Identity<'_> {
             Value::Member(of, name) => match tree.ty(&plain(self.look.events, of), owner_file(of)) {
                 Ty::Instance(class) => tree.field_value(class, name).is_some_and(|made| match self.instances.made(class) {
                     Instance::Single => self.lasting(&made, depth),
-                    // An object that nobody is seen to make, asked by itself, is one that whoever puts the program together makes.
-                    Instance::Unseen if matches!(**of, Value::This(_)) => self.lasting(&made, depth),
                     _ => self.in_any(&made, depth),
                 }),
                 Ty::Class(class) => tree.field_value(class, name).is_some_and(|made| self.lasting(&made, depth)),

@@ -24,6 +24,8 @@ pub struct Entry {
     pub route: Route,
     /// The function that is entered.
     pub handler: FnRef,
+    /// A job's library claims each run for one copy.
+    pub claimed: bool,
     /// What it is registered at.
     pub(super) router: Option<Router>,
 }
@@ -65,7 +67,7 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
             route.path = Some(joined(below, route.path.as_deref().unwrap_or_default()));
         }
         let at = Spot { file: function.file, span: *span };
-        let entry = Entry { kind, at, route, handler: function, router: router(&in_tree, &meant.receiver) };
+        let entry = Entry { kind, at, route, handler: function, claimed: meant.flag("claimed"), router: router(&in_tree, &meant.receiver) };
         links.entries.push((function, entry));
     }
     links.entries.extend(by_convention(tree, function).map(|entry| (function, entry)));
@@ -88,7 +90,8 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
             for handler in handlers.into_iter().flat_map(|value| functions_in(tree, &flat.plain(value), function.file)) {
                 registered.push((index as u32, links.entries.len()));
                 let (kind, route) = (kind.clone(), Route::of(meant));
-                links.entries.push((handler, Entry { kind, at: event.at, route, handler, router: at_router }));
+                let claimed = meant.flag("claimed");
+                links.entries.push((handler, Entry { kind, at: event.at, route, handler, claimed, router: at_router }));
             }
             // A path may be given to what was registered before.
             if let Some(of) = meant.part("of").filter(|_| !job) {
