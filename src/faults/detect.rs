@@ -97,8 +97,8 @@ pub fn detect(
         sift(found, &mut sightings, |_, candidate| (single && copies_of(candidate.rule).is_some()).then_some(Why::OneCopy));
     let weigh = |function: FnRef, candidate: Candidate| {
         let candidate = at_start(eased(candidate, &reach, function), &reach, function);
-        let accepted = accepted(world, sources, &candidate)
-            || candidate.rule == unleased_job::RULE && wanted(world, sources, &candidate);
+        let accepted =
+            accepted(world, sources, &candidate) || candidate.rule == unleased_job::RULE && wanted(world, sources, &candidate);
         Candidate { accepted, severity: if accepted { Some(Severity::Advice) } else { candidate.severity }, ..candidate }
     };
     let found: Vec<_> = found.into_iter().map(|(function, candidate)| (function, weigh(function, candidate))).collect();

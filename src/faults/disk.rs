@@ -180,13 +180,11 @@ impl Roots<'_, '_> {
             }
             // What any object of the tree works out under that name.
             Ty::Unknown => {
-                let marked =
-                    |facts: &FnFacts| facts.decorators.iter().any(|(mark, _)| matches!(mark, Value::Global(_)));
+                let marked = |facts: &FnFacts| facts.decorators.iter().any(|(mark, _)| matches!(mark, Value::Global(_)));
                 let worked_out = |function: &FnRef| {
                     tree.class_of(*function).is_some()
                         && tree.function(*function).is_some_and(|known| {
-                            *known.name == **name
-                                && (known.flags.is_getter || tree.facts(*function).is_some_and(marked))
+                            *known.name == **name && (known.flags.is_getter || tree.facts(*function).is_some_and(marked))
                         })
                 };
                 let getters: Vec<FnRef> = tree.all_functions().filter(worked_out).collect();

@@ -87,8 +87,8 @@ impl<'a> Nobodys<'a> {
                 _ => export.name == "default",
             } || export.name == "=")
         });
-        let hook = !known.flags.is_static
-            && self.tree.class_of(function).is_some_and(|class| self.has_foreign_base(class, &mut vec![]));
+        let hook =
+            !known.flags.is_static && self.tree.class_of(function).is_some_and(|class| self.has_foreign_base(class, &mut vec![]));
         known.name.is_empty()
             || known.name.starts_with("__")
             || known.flags.is_constructor
@@ -106,7 +106,8 @@ impl<'a> Nobodys<'a> {
         seen.push(class);
         let Some(known) = self.tree.class(class) else { return true };
         let own = FnRef { file: class.file, func: known.parent.0 };
-        let idle = |name: &str| self.tree.book.reach.idle_bases.iter().any(|idle| idle == name.rsplit('.').next().unwrap_or(name));
+        let idle =
+            |name: &str| self.tree.book.reach.idle_bases.iter().any(|idle| idle == name.rsplit('.').next().unwrap_or(name));
         !known.base_calls.is_empty()
             || known.bases.iter().any(|base| match self.tree.declared(base, own) {
                 Ty::Instance(base) => self.has_foreign_base(base, seen),

@@ -25,9 +25,10 @@ pub(super) fn detect(view: &View<'_>, judged: &mut Judged) {
     // What was looked up under a key before it is put there is not made up: it is kept so that it need not be made again.
     let looked_up = |change: &StateChange| {
         let tests = tests_guarding(view, view.event(change.event));
-        tests.iter().filter(|test| test.place.same(&change.place)).any(|test| {
-            test.event.is_some_and(|event| view.event(event).meant(Meaning::Get).is_some())
-        })
+        tests
+            .iter()
+            .filter(|test| test.place.same(&change.place))
+            .any(|test| test.event.is_some_and(|event| view.event(event).meant(Meaning::Get).is_some()))
     };
     let under_it = |change: &StateChange| {
         key_of(view.event(change.event)).is_some_and(|key| fresh(view, key))

@@ -1,10 +1,10 @@
 //! `process-counter` and `process-rate-limit` made by hand: a number one process keeps is compared with a limit, or reaches
 //! a key or a write.
 
+use super::bounds::{bounds_what_is_open, bounds_what_runs};
 use super::candidate::Candidate;
 use super::effects::{Sureness, effect, fresh};
 use super::factory::stands_in;
-use super::bounds::{bounds_what_is_open, bounds_what_runs};
 use super::no_count::{breaks_circuit, compares_the_number, is_scratch, is_text, sums};
 use super::own_row::own_buffer;
 use super::reason::{Reason, Why};

@@ -120,7 +120,11 @@ fn used_up(tree: &Tree) -> HashSet<ClassRef> {
             let Some(class) = makers.get(&maker) else { continue };
             let made = Value::Result(function, index as u32);
             let here = function.func != 0 && only_called_on(tree, function, &made, *class);
-            if here { used.insert(*class) } else { kept.insert(*class) };
+            if here {
+                used.insert(*class)
+            } else {
+                kept.insert(*class)
+            };
         }
     }
     used.retain(|class| !kept.contains(class));

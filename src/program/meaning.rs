@@ -92,7 +92,9 @@ pub fn meaning_on(look: &Look<'_>, callee: &Value, receiver: &Value, args: &Args
     // A function of a module, given what it works on, is no method that hands its receiver on.
     let of_module = !args.is_empty() && matches!(&call.receiver_ty, Ty::Lib { path, .. } if !path.contains(['(', ':']));
     let fits = |row: &Row<'_>| {
-        !(of_module && row.call.is == Meaning::Pass) && (!row.call.imported || imports(tree, file, row.call)) && call.holds(row.call)
+        !(of_module && row.call.is == Meaning::Pass)
+            && (!row.call.imported || imports(tree, file, row.call))
+            && call.holds(row.call)
     };
     packs.rows_of_method(&method).find(fits).map(|row| call.meant(row, false, &method))
 }

@@ -67,7 +67,14 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
             route.path = Some(joined(below, route.path.as_deref().unwrap_or_default()));
         }
         let at = Spot { file: function.file, span: *span };
-        let entry = Entry { kind, at, route, handler: function, claimed: meant.flag("claimed"), router: router(&in_tree, &meant.receiver) };
+        let entry = Entry {
+            kind,
+            at,
+            route,
+            handler: function,
+            claimed: meant.flag("claimed"),
+            router: router(&in_tree, &meant.receiver),
+        };
         links.entries.push((function, entry));
     }
     links.entries.extend(by_convention(tree, function).map(|entry| (function, entry)));
