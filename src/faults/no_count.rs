@@ -191,7 +191,7 @@ pub(super) fn compares_the_number(view: &View<'_>, value: &Value, change: &State
 fn is_of_number(view: &View<'_>, value: &Value, change: &StateChange, at: Spot, seen: &mut HashSet<u32>) -> bool {
     let own = |value: &Value| tests_in(view, value, at).iter().any(|test| test.event.is_none() && test.place.same(&change.place));
     match value {
-        Value::Object(..) | Value::List(_) => false,
+        Value::Object(..) => false,
         Value::Flat(index) => {
             if !seen.insert(*index) {
                 return false;
