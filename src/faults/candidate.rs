@@ -14,6 +14,8 @@ use crate::rules::Severity;
 pub enum Only {
     /// In what start-up leads to.
     AtStart,
+    /// Where the start or a timer leads to it, which every copy has: it is done for one thing that it is given.
+    FromStart,
     /// Where no request or message leads to it, each of which one copy serves.
     UnlessOnRequest,
     /// In a function that is entered from outside: a caller may have seen to it.

@@ -1,5 +1,6 @@
 //! What comments near a fault say of it: that it is admitted, or accepted.
 
+use super::Role;
 use super::candidate::Candidate;
 use super::view::World;
 use crate::files::Source;
@@ -9,6 +10,8 @@ use crate::program::Spot;
 const ADMITS: u32 = 8;
 /// How many lines behind its end a comment still speaks of what it accepts.
 const ACCEPTS: u32 = 4;
+/// How many lines behind its beginning a comment inside still speaks of all of it.
+const BEGINS: u32 = 3;
 
 /// Whether a comment near the places of a fault admits that it is of one process alone.
 pub(super) fn admitted(world: &World<'_>, sources: &[&Source], candidate: &Candidate) -> bool {
@@ -23,6 +26,25 @@ pub(super) fn accepted(world: &World<'_>, sources: &[&Source], candidate: &Candi
     let words = &world.tree.book.comments;
     let places = [candidate.primary, candidate.cause, candidate.work];
     places.into_iter().any(|at| blocks(world, sources, at, ACCEPTS).iter().any(|text| words.accepts(text)))
+}
+
+/// Whether a comment at the start of a job, or where its loop begins, says that every copy is to do it.
+pub(super) fn wanted(world: &World<'_>, sources: &[&Source], candidate: &Candidate) -> bool {
+    let words = &world.tree.book.comments;
+    let places = candidate.trace.iter().filter(|(role, ..)| matches!(role, Role::Entry | Role::Check)).map(|(_, at, _)| *at);
+    places.chain([candidate.primary]).any(|at| {
+        let begins = || {
+            let facts = world.tree.files.get(at.file as usize)?;
+            let source = sources.get(at.file as usize)?;
+            let first = source.lines.position(at.span.start).0;
+            let line = |offset: u32| source.lines.position(offset).0;
+            let near = |start: u32| start > at.span.start && line(start) <= first + BEGINS;
+            let inside = facts.unit.comments.iter().filter(|comment| near(comment.span.start));
+            Some(inside.map(|comment| &*comment.text).collect::<Vec<&str>>().join("\n"))
+        };
+        let before = blocks(world, sources, at, ACCEPTS);
+        before.into_iter().chain(begins()).any(|text| words.wants_everywhere(&text))
+    })
 }
 
 /// The comments that end at most so many lines before a place, or on its line; what stands on lines that follow each other is one.

@@ -42,7 +42,23 @@ pub fn falls_back(view: &View<'_>, refresh: u32) -> bool {
             _ => false,
         })
     };
+    // Written only where one came back.
+    let there = |event: &FlatEvent| {
+        event.guards.iter().filter(|guard| guard.holds).any(|guard| {
+            let cond = view.flat.conds.get(guard.cond as usize);
+            cond.is_some_and(|cond| {
+                fresh(&cond.value)
+                    || from_refresh(&cond.value)
+                        && cond.value.any(&|part| match part {
+                            Value::Flat(index) => asks_for_token(view, *index),
+                            Value::Text(text) => is_token(text),
+                            _ => false,
+                        })
+            })
+        })
+    };
     view.events().any(|(index, event)| match &event.act {
+        Act::Write { value, .. } if fresh(value) && there(event) => true,
         Act::Call { callee, args, .. } => {
             let defaulted = || {
                 let asks = fresh(callee) || asks_for_token(view, index) && from_refresh(callee);

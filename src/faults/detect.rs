@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::candidate::{Candidate, Only};
-use super::comments::{accepted, admitted};
+use super::comments::{accepted, admitted, wanted};
 use super::copies::weighed;
 use super::factory::used_up;
 use super::inventory::Item;
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::facts::{Act, FnRef};
 use crate::files::Source;
-use crate::program::{Copies, Flat, FlatEvent, Flattener, Reach, Spot, What, body_fields, links, roles};
+use crate::program::{Copies, Entry, Flat, FlatEvent, Flattener, Reach, Spot, What, body_fields, links, roles};
 use crate::rules::{Catalogue, FileRole, Severity};
 
 /// What the detectors say of a tree.
@@ -99,7 +99,8 @@ pub fn detect(
         sift(found, &mut sightings, |_, candidate| (single && copies_of(candidate.rule).is_some()).then_some(Why::OneCopy));
     let weigh = |function: FnRef, candidate: Candidate| {
         let candidate = at_start(eased(candidate, &reach, function), &reach, function);
-        let accepted = accepted(world, sources, &candidate);
+        let accepted =
+            accepted(world, sources, &candidate) || candidate.rule == unleased_job::RULE && wanted(world, sources, &candidate);
         Candidate { accepted, severity: if accepted { Some(Severity::Advice) } else { candidate.severity }, ..candidate }
     };
     let found: Vec<_> = found.into_iter().map(|(function, candidate)| (function, weigh(function, candidate))).collect();
@@ -280,7 +281,7 @@ fn finding(
     if let Some((entry, way)) = reach.way_in(function)
         && !candidate.trace.iter().any(|(role, _, _)| *role == Role::Entry)
     {
-        trace.push(Hop { at: place(entry.at), role: Role::Entry, note: entry_note(&entry.kind).to_owned() });
+        trace.push(Hop { at: place(entry.at), role: Role::Entry, note: entry_note(entry).to_owned() });
         trace.extend(way.into_iter().map(|spot| Hop { at: place(spot), role: Role::Call, note: "calls on".to_owned() }));
         endpoint = (entry.kind == "http").then(|| Endpoint {
             method: entry.route.method.clone(),
@@ -323,6 +324,7 @@ fn unmet(only: &Only, world: &World<'_>, reach: &Reach, function: FnRef) -> Opti
     let entered = reach.entry(function);
     let (met, why) = match only {
         Only::AtStart => (led_by(&["startup"]), Why::NotServed),
+        Only::FromStart => (led_by(&["startup", "main", "job"]), Why::OnRequest),
         Only::UnlessOnRequest => (!led_by(&["http", "rpc", "consumer"]), Why::OnRequest),
         Only::WhereEntered => (entered.is_some(), Why::CallersDecide),
         Only::WhereUncalled => (entered.is_none() && reach.callers(function).next().is_none(), Why::CallersDecide),
@@ -335,8 +337,9 @@ fn unmet(only: &Only, world: &World<'_>, reach: &Reach, function: FnRef) -> Opti
     (!met).then_some(why)
 }
 
-fn entry_note(kind: &str) -> &'static str {
-    match kind {
+fn entry_note(entry: &Entry) -> &'static str {
+    match entry.kind.as_str() {
+        "job" if entry.claimed => "a job starts this, in the copy that claims the run",
         "http" => "a request enters here",
         "consumer" => "a message enters here",
         "event" => "an event enters here",

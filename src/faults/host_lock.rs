@@ -1,6 +1,7 @@
 //! `local-file-lock` and `session-advisory-lock`: locks that reach as far as one machine's disk, or as one connection.
 
 use super::candidate::Candidate;
+use super::disk::{goes_with_files, lies_with_files};
 use super::effects::{Sureness, effect, vague};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
@@ -21,10 +22,12 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
 fn files(view: &View<'_>, found: &mut Judged) {
     for region in view.regions.iter().filter(|region| region.scope == Scope::Host) {
         let acquire = view.event(region.acquire);
+        let with_files = lies_with_files(view, region);
         let work = view
             .events()
             .filter(|(index, event)| region.holds(*index, event) || view.decided_by(event).contains(&region.acquire))
             .filter(|(_, event)| !vague(view, event) && !on_this_disk(event))
+            .filter(|(_, event)| !(with_files && goes_with_files(view, region, event)))
             .filter_map(|(index, event)| Some((index, event, effect(view, event)?)))
             .max_by_key(|(index, _, sureness)| (*sureness, std::cmp::Reverse(*index)));
         let sureness = work.map(|(_, _, sureness)| sureness);
@@ -32,7 +35,7 @@ fn files(view: &View<'_>, found: &mut Judged) {
         let subject = Subject::lock(view, Kind::FileLock, region).around(view, work.iter().map(|(_, event)| *event));
         // What it is taken for is not seen: it may keep this machine's own files whole.
         let Some((_, work)) = work else {
-            found.sound(subject, vec![Reason::new(Why::Unseen)]);
+            found.sound(subject, vec![Reason::new(if with_files { Why::WithFiles } else { Why::Unseen })]);
             continue;
         };
         let mut candidate = Candidate::new(

@@ -6,7 +6,7 @@ use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, FnRef, Value};
-use crate::program::{Args, FlatEvent, Meant, Setting, Spot, Ty, What, functions_in, store_reach, unwrapped};
+use crate::program::{Args, FlatEvent, Look, Meant, Setting, Spot, Ty, What, functions_in, store_reach, unwrapped};
 use crate::rules::{Meaning, Scope, Severity};
 use crate::syntax::{CallForm, ExitKind};
 
@@ -49,11 +49,57 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         if meant.is == Meaning::Limiter && before_files_only(view, index) {
             candidate.severity = Some(Severity::Advice);
         }
+        if one_for_all(view, index) {
+            candidate.severity = Some(Severity::Advice);
+        }
         // What has no keys and is made while one request is served counts for that one: a connection bounds itself.
         if meant.flag("single") && !put_away(view, index) {
             candidate.only = Some(Only::UnlessOnRequest);
         }
         found.push(candidate.at_most(if visible { Confidence::High } else { Confidence::Medium }));
+    }
+}
+
+/// Whether a step of the builder before a limiter says that whoever asks counts under one key: by the method of a class of the tree that
+/// gives the key, and gives a constant. It bounds what this process takes on, and no client gets more.
+fn one_for_all(view: &View<'_>, limiter: u32) -> bool {
+    let tree = view.world.tree;
+    let mut at = view.event(limiter);
+    while let Some((Value::Member(of, _), _)) = at.call()
+        && let Value::Flat(index) = **of
+    {
+        at = view.event(index);
+        let Some(step) = at.meant(Meaning::Build) else { continue };
+        let Some((keys, method)) = step.part("keys").zip(step.text("method")) else { continue };
+        let (Ty::Class(class) | Ty::Instance(class)) = tree.ty(&view.flat.plain(keys), view.root().file) else { continue };
+        let methods = tree.class(class).into_iter().flat_map(|known| &known.methods);
+        let giving = methods.map(|method| FnRef { file: class.file, func: method.0 });
+        let mut giving = giving.filter(|giving| tree.function(*giving).is_some_and(|known| known.name == method));
+        let constant = |function: FnRef| {
+            let exits = tree.facts(function).into_iter().flat_map(|facts| &facts.events).filter_map(|event| match &event.act {
+                Act::Exit { kind: ExitKind::Return, value } => Some(value),
+                _ => None,
+            });
+            let mut exits = exits.peekable();
+            exits.peek().is_some() && exits.all(|value| is_constant(view, value))
+        };
+        if giving.next().is_some_and(constant) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a value is a constant, or a call that only hands one on.
+fn is_constant(view: &View<'_>, value: &Value) -> bool {
+    let look = Look { tree: view.world.tree, events: &[] };
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => true,
+        Value::Result(function, _) => {
+            let passed = look.meaning(value, function.file).filter(|meant| meant.is == Meaning::Pass);
+            passed.is_some_and(|meant| meant.part("of").is_some_and(|of| is_constant(view, of)))
+        }
+        _ => false,
     }
 }
 

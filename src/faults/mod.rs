@@ -2,6 +2,7 @@
 //! They must not know a language or a library.
 
 mod added;
+mod bounds;
 mod candidate;
 mod changed;
 mod claim;
@@ -16,6 +17,7 @@ mod data;
 mod debounce;
 mod detect;
 mod dirty;
+mod disk;
 mod early_release;
 mod effects;
 mod factory;
@@ -35,6 +37,7 @@ mod new_key;
 mod no_count;
 mod nobodys;
 mod not_released;
+mod of_one;
 mod once;
 mod one_time;
 mod own_row;

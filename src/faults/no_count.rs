@@ -1,11 +1,11 @@
-//! What goes up and counts nothing: texts that grow, and what one call works with.
+//! What goes up and counts nothing: texts that grow, and what one call works with. What of a value is the number itself.
 
 use std::collections::HashSet;
 
-use super::tests_of_state::StateChange;
+use super::tests_of_state::{StateChange, tests_in};
 use super::view::View;
 use crate::facts::{Act, Event, FnRef, Value};
-use crate::program::{Holder, Tree, Ty};
+use crate::program::{Holder, Spot, Tree, Ty, What};
 use crate::syntax::BinaryOp;
 
 /// Whether what is added to is a text: by what is added, by its first value or its declared type.
@@ -158,4 +158,59 @@ pub(super) fn breaks_circuit(view: &View<'_>, change: &StateChange) -> bool {
 /// Whether a value is a member of an entry under the name that the state has there.
 fn same_member(value: &Value, place: &crate::program::Place) -> bool {
     matches!((value, place.path.last()), (Value::Member(_, name), Some(last)) if name == last)
+}
+
+/// Whether a value adds to what `own` knows, or takes from it: not as a key under which something lies, nor where texts are joined.
+pub(super) fn sums(value: &Value, own: &mut dyn FnMut(&Value) -> bool) -> bool {
+    let text = |side: &Value| matches!(side, Value::Text(_) | Value::Template(_));
+    match value {
+        Value::Index(of, _) => sums(of, own),
+        Value::Op(op, pair) if matches!(op, BinaryOp::Add | BinaryOp::Sub) && !pair.iter().any(text) => {
+            pair.iter().any(|side| own(side) || sums(side, own))
+        }
+        other => {
+            let mut found = false;
+            other.each_child(&mut |child| found = found || sums(child, own));
+            found
+        }
+    }
+}
+
+/// Whether a side of a comparison is the number that a change counts, or is worked out from it: not an object that has it
+/// among others, nor what somebody makes of one.
+pub(super) fn compares_the_number(view: &View<'_>, value: &Value, change: &StateChange, at: Spot) -> bool {
+    let mut found = false;
+    value.walk(&mut |part| {
+        if let Value::Op(BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual, pair) = part {
+            found = found || pair.iter().any(|side| is_of_number(view, side, change, at, &mut HashSet::new()));
+        }
+    });
+    found
+}
+
+fn is_of_number(view: &View<'_>, value: &Value, change: &StateChange, at: Spot, seen: &mut HashSet<u32>) -> bool {
+    let own = |value: &Value| tests_in(view, value, at).iter().any(|test| test.event.is_none() && test.place.same(&change.place));
+    match value {
+        Value::Object(..) => false,
+        Value::Flat(index) => {
+            if !seen.insert(*index) {
+                return false;
+            }
+            let event = view.event(*index);
+            let asks = matches!(&event.what, What::Meant(meant) if view.place(&meant.receiver).is_some_and(|place| place.same(&change.place)));
+            let mut next = |value: &Value| is_of_number(view, value, change, at, seen);
+            asks || event.returns.iter().any(|(value, _)| next(value))
+                || event.computes()
+                    && event.call().is_some_and(|(callee, args)| {
+                        matches!(callee, Value::Member(of, _) if next(of)) || args.iter().any(|(_, value)| next(value))
+                    })
+        }
+        Value::Module(..) | Value::Captured(..) => own(value),
+        Value::Member(of, _) | Value::Index(of, _) | Value::Element(of) => own(value) || is_of_number(view, of, change, at, seen),
+        other => {
+            let mut found = false;
+            other.each_child(&mut |child| found = found || is_of_number(view, child, change, at, seen));
+            found
+        }
+    }
 }

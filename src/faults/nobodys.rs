@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::facts::{Act, FileFacts, FnRef, Value};
 use crate::files::{Atom, Document};
-use crate::program::{Reach, Tree};
+use crate::program::{ClassRef, Reach, Tree, Ty};
 use crate::rules::FileRole;
 use crate::syntax::{ExportTarget, Expr, ExprKind, FnId};
 
@@ -87,7 +87,8 @@ impl<'a> Nobodys<'a> {
                 _ => export.name == "default",
             } || export.name == "=")
         });
-        let hook = !known.flags.is_static && class.is_some_and(|class| !class.bases.is_empty());
+        let hook =
+            !known.flags.is_static && self.tree.class_of(function).is_some_and(|class| self.has_foreign_base(class, &mut vec![]));
         known.name.is_empty()
             || known.name.starts_with("__")
             || known.flags.is_constructor
@@ -95,6 +96,23 @@ impl<'a> Nobodys<'a> {
             || handed_out
             || hook
             || facts.decorators.iter().any(|(mark, _)| !of_the_language(mark))
+    }
+
+    /// Whether a class has a base that is no class of the tree: it may call what is written here. Those of the language call nothing.
+    fn has_foreign_base(&self, class: ClassRef, seen: &mut Vec<ClassRef>) -> bool {
+        if seen.contains(&class) {
+            return false;
+        }
+        seen.push(class);
+        let Some(known) = self.tree.class(class) else { return true };
+        let own = FnRef { file: class.file, func: known.parent.0 };
+        let idle =
+            |name: &str| self.tree.book.reach.idle_bases.iter().any(|idle| idle == name.rsplit('.').next().unwrap_or(name));
+        !known.base_calls.is_empty()
+            || known.bases.iter().any(|base| match self.tree.declared(base, own) {
+                Ty::Instance(base) => self.has_foreign_base(base, seen),
+                _ => !idle(&base.name),
+            })
     }
 
     /// Whether something in the package of a function is entered from outside.

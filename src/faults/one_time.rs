@@ -7,7 +7,7 @@ use super::candidate::{Candidate, Only};
 use super::effects::fresh;
 use super::rows::says_exists;
 use super::subject::{Judged, Kind, Subject};
-use super::tests_of_state::{StateChange, base, changes};
+use super::tests_of_state::{StateChange, base, changes, tests_guarding};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, FnRef, Guard, Value};
@@ -22,8 +22,18 @@ pub(super) type MadeUp = HashMap<Place, Spot>;
 
 pub(super) fn detect(view: &View<'_>, judged: &mut Judged) {
     let all = changes(view);
+    // What was looked up under a key before it is put there is not made up: it is kept so that it need not be made again.
+    let looked_up = |change: &StateChange| {
+        let tests = tests_guarding(view, view.event(change.event));
+        tests
+            .iter()
+            .filter(|test| test.place.same(&change.place))
+            .any(|test| test.event.is_some_and(|event| view.event(event).meant(Meaning::Get).is_some()))
+    };
     let under_it = |change: &StateChange| {
-        key_of(view.event(change.event)).is_some_and(|key| fresh(view, key)) && !is_handle(view, &change.value)
+        key_of(view.event(change.event)).is_some_and(|key| fresh(view, key))
+            && !is_handle(view, &change.value)
+            && !looked_up(change)
     };
     let puts = all.iter().filter(|change| {
         !change.removes

@@ -16,7 +16,7 @@ pub(super) fn own_row(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
         What::Statement(statement) => own_statement(view, statement),
         What::Kv(kv) => own(view, &kv.key),
         What::Meant(meant)
-            if meant.is == Meaning::Effect && matches!(meant.text("kind").as_deref(), Some("database" | "http")) =>
+            if meant.is == Meaning::Effect && matches!(meant.text("kind").as_deref(), Some("database" | "http" | "file")) =>
         {
             own_record(view, handed(view, event))
         }

@@ -1,18 +1,19 @@
 //! `process-counter` and `process-rate-limit` made by hand: a number one process keeps is compared with a limit, or reaches
 //! a key or a write.
 
+use super::bounds::{bounds_what_is_open, bounds_what_runs};
 use super::candidate::Candidate;
 use super::effects::{Sureness, effect, fresh};
 use super::factory::stands_in;
-use super::no_count::{breaks_circuit, is_scratch, is_text};
+use super::no_count::{breaks_circuit, compares_the_number, is_scratch, is_text, sums};
 use super::own_row::own_buffer;
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::{StateChange, changes, is_state, tests_in};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::{Act, Event, Value};
-use crate::program::{FlatEvent, Holder, Look, Op, Place, Spot, Ty, What, tells_copy};
+use crate::facts::{Act, Value};
+use crate::program::{FlatEvent, Holder, Look, Op, Place, Spot, What, tells_copy};
 use crate::rules::{Meaning, Scope, Severity, words};
 use crate::syntax::{BinaryOp, ExitKind};
 
@@ -118,70 +119,16 @@ fn asked_apart(view: &View<'_>, cond: u32, at: Spot, seen: &mut Vec<Place>, foun
     }
 }
 
-/// Whether the count is of what is open at this process (connections, sockets), and goes down when that closes.
-fn bounds_what_is_open(view: &View<'_>, change: &StateChange) -> bool {
-    let (Holder::Field(_, name) | Holder::Variable(_, name)) = &change.place.holder else { return false };
-    let tree = view.world.tree;
-    if !words(name).iter().any(|word| tree.book.verbs.is_open(word)) {
-        return false;
-    }
-    let about =
-        |value: &Value| value.any(&|part| matches!(part, Value::Member(_, known) | Value::Module(_, known) if known == name));
-    let file = view.event(change.event).origin.0.file;
-    tree.files.get(file as usize).is_some_and(|facts| {
-        facts.functions.iter().flat_map(|function| &function.events).any(|event| match &event.act {
-            Act::Write { place, op: Some(BinaryOp::Sub), .. } | Act::Delete { place } => about(place),
-            Act::Call { callee: callee @ Value::Member(of, _), args, .. } if about(of) => {
-                crate::program::meaning(tree, callee, args, file).is_some_and(|meant| meant.is == Meaning::Remove)
-            }
-            _ => false,
-        })
-    })
-}
-
-/// Whether the count goes down again behind work that was handed in: how much of it one process does at a time.
-fn bounds_what_runs(view: &View<'_>, change: &StateChange) -> bool {
-    let tree = view.world.tree;
-    let file = view.event(change.event).origin.0.file;
-    let lowers = |event: &Event| match &event.act {
-        Act::Write { place, op: Some(BinaryOp::Sub), .. } => view.place(place).is_some_and(|place| place.same(&change.place)),
-        _ => false,
-    };
-    let leads_down = |event: &Event| match &event.act {
-        Act::Call { callee, .. } => match tree.ty(callee, file) {
-            Ty::Function(helper) => tree.facts(helper).is_some_and(|facts| facts.events.iter().any(lowers)),
-            _ => false,
-        },
-        _ => lowers(event),
-    };
-    let works = |event: &Event| matches!(&event.act, Act::Call { callee: Value::Param(..), awaited: true, .. });
-    let Some(facts) = tree.files.get(file as usize).filter(|_| change.counts) else { return false };
-    facts.functions.iter().any(|function| {
-        let mut events = function.events.iter();
-        events.any(works) && events.any(leads_down)
-    })
-}
-
 /// Whether a change counts, or keeps when something last happened.
 fn counts(view: &View<'_>, change: &StateChange) -> bool {
     change.counts || arithmetic(view, change)
 }
 
-/// The put value is computed from the state's own value.
+/// The put value is computed from the state's own value: a number added to it, or taken from it.
 fn arithmetic(view: &View<'_>, change: &StateChange) -> bool {
-    let mut found = false;
-    change.value.walk(&mut |part| {
-        if let Value::Op(BinaryOp::Add | BinaryOp::Sub, pair) = part {
-            found |= pair.iter().any(|side| {
-                !tests_in(view, side, view.event(change.event).at)
-                    .into_iter()
-                    .filter(|test| test.place.same(&change.place))
-                    .collect::<Vec<_>>()
-                    .is_empty()
-            });
-        }
-    });
-    found
+    sums(&change.value, &mut |side| {
+        tests_in(view, side, view.event(change.event).at).iter().any(|test| test.place.same(&change.place))
+    })
 }
 
 /// A comparison of the state's value with a limit, which leads to a refusal.
@@ -255,10 +202,9 @@ fn compares(value: &Value) -> bool {
     })
 }
 
-/// Whether a value depends on an element of the state, not on how many it has.
+/// Whether a comparison is of an element of the state, not of how many it has.
 fn speaks_of(view: &View<'_>, value: &Value, change: &StateChange, at: Spot) -> bool {
-    let own = tests_in(view, value, at).into_iter().any(|test| test.place.same(&change.place));
-    if !own {
+    if !compares_the_number(view, value, change, at) {
         return false;
     }
     // `map.size > MAX` bounds the map itself.

@@ -95,6 +95,8 @@ pub enum Why {
     SaidElsewhere,
     /// One copy runs.
     OneCopy,
+    /// Its file lies with the files that the work is on.
+    WithFiles,
     /// What it runs could not be followed.
     Unseen,
 }
@@ -142,6 +144,7 @@ impl Why {
             Why::NotServed => "not-served",
             Why::SaidElsewhere => "said-elsewhere",
             Why::OneCopy => "one-copy",
+            Why::WithFiles => "with-files",
             Why::Unseen => "unseen",
         }
     }
@@ -188,6 +191,7 @@ impl Why {
             Why::NotServed => "only tests, scripts or a command line lead there",
             Why::SaidElsewhere => "another rule speaks of the same work",
             Why::OneCopy => "one copy runs",
+            Why::WithFiles => "its file lies with the files that the work is on: who has these has the lock",
             Why::Unseen => "what it runs could not be followed",
         }
     }

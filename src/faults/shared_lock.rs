@@ -191,7 +191,7 @@ fn same_for_all(view: &View<'_>, value: &Value) -> bool {
 }
 
 /// Whether a module's value is made from something random.
-fn random(tree: &crate::program::Tree, value: &Value, depth: u32) -> bool {
+pub(super) fn random(tree: &crate::program::Tree, value: &Value, depth: u32) -> bool {
     depth < 6
         && value.any(&|part| match part {
             Value::Result(function, event) => {
@@ -317,7 +317,7 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
             let elsewhere = commands.iter().filter(|other| other.index != set.index && other.kv.op == CommandKind::Set);
             !constant(view, &set.kv.value) && elsewhere.into_iter().any(|other| other.kv.key.any(&|part| *part == set.kv.value))
         };
-        if is_record(view, read, set) || points() {
+        if is_record(view, read, set) || used_alike(view, read, set) || points() {
             continue;
         }
         let freed = commands.iter().any(|other| frees(other.kv) && same_key(view, &other.kv.key, &set.kv.key));
@@ -383,6 +383,26 @@ fn is_record(view: &View<'_>, read: &Taken<'_>, set: &Taken<'_>) -> bool {
         cond.and_then(|cond| says_exists(view, &cond.value, read.index)) == Some(guard.holds)
     };
     set.event.guards.iter().any(found) || view.flat.made_of(&set.kv.value).contains(&read.index)
+}
+
+/// Whether what a read found and what is set where it found nothing are used alike, as a cache's values are: one or the other goes on.
+fn used_alike(view: &View<'_>, read: &Taken<'_>, set: &Taken<'_>) -> bool {
+    // Who has it is asked, not worked with.
+    let asks = |part: &Value| matches!(part, Value::Op(BinaryOp::Equal | BinaryOp::NotEqual, _));
+    let either = |value: &Value| {
+        !value.any(&asks)
+            && value.any(&|part| match part {
+                Value::Any(options) => options.contains(&Value::Flat(read.index)) && options.contains(&set.kv.value),
+                Value::Choose(parts) => parts[1..].contains(&Value::Flat(read.index)) && parts[1..].contains(&set.kv.value),
+                _ => false,
+            })
+    };
+    let mut found = view.flat.returns.iter().any(|(value, _)| either(value));
+    for (_, event) in view.events() {
+        event.act.each_value(&mut |value| found = found || either(value));
+        found = found || event.returns.iter().any(|(value, _)| either(value));
+    }
+    found
 }
 
 /// Whether what a read found is used as a value, as a cache's is, and not only tested.

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use super::view::View;
 use crate::facts::{Act, Guard, Value};
@@ -167,13 +168,22 @@ pub fn tests_in(view: &View<'_>, value: &Value, at: Spot) -> Vec<StateTest> {
             tests.push(StateTest { place: base(&place), event: Some(index), at: event.at, absent: None });
         }
     }
+    // What a member is taken of is not asked itself, where it is kept in the same.
+    let mut inside: Vec<(*const Value, Holder)> = vec![];
     value.walk(&mut |part| {
-        if matches!(part, Value::Module(..) | Value::Member(..) | Value::Index(..) | Value::Captured(..))
-            && let Some(place) = view.place(part)
-            && !matches!(place.holder, Holder::Local(_) | Holder::Param(..))
+        let outer = inside.iter().rev().find(|(at, _)| std::ptr::eq(*at, part)).map(|(_, holder)| holder.clone());
+        let kept = match part {
+            Value::Module(..) | Value::Member(..) | Value::Index(..) | Value::Captured(..) => view.place(part),
+            _ => None,
+        };
+        let kept = kept.filter(|place| !matches!(place.holder, Holder::Local(_) | Holder::Param(..)));
+        if let Value::Member(of, _) | Value::Index(of, _) | Value::Element(of) = part
+            && let Some(holder) = kept.as_ref().map(|place| place.holder.clone()).or(outer.clone())
         {
-            tests.push(StateTest { place: base(&place), event: None, at, absent: None });
+            inside.push((Arc::as_ptr(of), holder));
         }
+        let asked = kept.filter(|place| outer.as_ref() != Some(&place.holder));
+        tests.extend(asked.map(|place| StateTest { place: base(&place), event: None, at, absent: None }));
     });
     tests
 }

@@ -19,7 +19,14 @@ pub(super) fn by_convention(tree: &Tree, function: FnRef) -> Option<Entry> {
     // A function called after the method of the requests it answers, in capitals as they have it.
     let method = METHODS.iter().any(|method| method.to_uppercase() == name).then_some(name);
     let at = Spot { file: function.file, span: known.name_span };
-    Some(Entry { kind: rule.kind.clone(), at, route: Route { method, path: None }, handler: function, router: None })
+    Some(Entry {
+        kind: rule.kind.clone(),
+        at,
+        route: Route { method, path: None },
+        handler: function,
+        claimed: false,
+        router: None,
+    })
 }
 
 /// The name a function is exported as, where the rule speaks of it.

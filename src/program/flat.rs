@@ -194,7 +194,7 @@ impl FlatEvent {
     }
 
     /// Whether its result is worked out from what the call was made on and given.
-    fn computes(&self) -> bool {
+    pub fn computes(&self) -> bool {
         match &self.what {
             What::Nothing => !self.inlined,
             What::Meant(meant) => matches!(

@@ -66,6 +66,9 @@ impl Instances {
             }
         }
         let mut instances = Instances { single: singletons(tree), places: HashMap::new() };
+        for class in used_up(tree) {
+            *instances.places.entry(class).or_default() += 2;
+        }
         for (class, function, given_out) in made {
             if record(tree, class) {
                 *instances.places.entry(class).or_default() += 2;
@@ -93,6 +96,65 @@ impl Instances {
             _ => Instance::Unseen,
         }
     }
+}
+
+/// Classes whose objects are made by functions that give out a literal of them, and that nobody keeps: at each call of these, what it gives
+/// is only called on, there and then, by methods that give something else.
+fn used_up(tree: &Tree) -> HashSet<ClassRef> {
+    let mut makers: HashMap<FnRef, ClassRef> = HashMap::new();
+    for function in tree.all_functions() {
+        for event in tree.facts(function).into_iter().flat_map(|facts| &facts.events) {
+            if let Act::Exit { value: value @ Value::Object(Some(_), _), .. } = &event.act
+                && let Ty::Instance(class) = tree.ty(value, function.file)
+            {
+                makers.insert(function, class);
+            }
+        }
+    }
+    let (mut used, mut kept) = (HashSet::new(), HashSet::new());
+    for function in tree.all_functions() {
+        let Some(facts) = tree.facts(function) else { continue };
+        for (index, event) in facts.events.iter().enumerate() {
+            let Act::Call { callee: callee @ (Value::Member(..) | Value::Module(..)), .. } = &event.act else { continue };
+            let Ty::Function(maker) = tree.ty(callee, function.file) else { continue };
+            let Some(class) = makers.get(&maker) else { continue };
+            let made = Value::Result(function, index as u32);
+            let here = function.func != 0 && only_called_on(tree, function, &made, *class);
+            if here {
+                used.insert(*class)
+            } else {
+                kept.insert(*class)
+            };
+        }
+    }
+    used.retain(|class| !kept.contains(class));
+    used
+}
+
+/// Whether all that a function does with an object is to call methods that give no such object again.
+fn only_called_on(tree: &Tree, function: FnRef, made: &Value, class: ClassRef) -> bool {
+    let Some(facts) = tree.facts(function) else { return false };
+    let about = |value: &Value| value.any(&|part| part == made);
+    let mut called = false;
+    for event in &facts.events {
+        match &event.act {
+            Act::Call { callee: callee @ Value::Member(of, _), args, .. } if **of == *made => {
+                let again = tree.called(callee, args, function.file, 0) == Ty::Instance(class);
+                if again || args.iter().any(|(_, value)| about(value)) {
+                    return false;
+                }
+                called = true;
+            }
+            act => {
+                let mut mentioned = false;
+                act.each_value(&mut |value| mentioned |= about(value));
+                if mentioned {
+                    return false;
+                }
+            }
+        }
+    }
+    called && !facts.locals.values().any(about) && !facts.conds.iter().any(|cond| about(&cond.value))
 }
 
 /// Whether a module calls a function as it is loaded.

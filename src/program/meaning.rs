@@ -91,8 +91,19 @@ pub fn meaning_on(look: &Look<'_>, callee: &Value, receiver: &Value, args: &Args
     let method = method?;
     // A function of a module, given what it works on, is no method that hands its receiver on.
     let of_module = !args.is_empty() && matches!(&call.receiver_ty, Ty::Lib { path, .. } if !path.contains(['(', ':']));
-    let fits = |row: &Row<'_>| !(of_module && row.call.is == Meaning::Pass) && call.holds(row.call);
+    let fits = |row: &Row<'_>| {
+        !(of_module && row.call.is == Meaning::Pass)
+            && (!row.call.imported || imports(tree, file, row.call))
+            && call.holds(row.call)
+    };
     packs.rows_of_method(&method).find(fits).map(|row| call.meant(row, false, &method))
+}
+
+/// Whether a file imports anything of the libraries that a row speaks of.
+fn imports(tree: &Tree, file: u32, row: &CallRow) -> bool {
+    let first = |path: &str| path.split('.').next().unwrap_or_default().to_owned();
+    let of = |module: &str| row.on.iter().any(|on| first(on) == first(module));
+    tree.files.get(file as usize).is_some_and(|facts| facts.unit.imports.iter().any(|import| of(&import.module)))
 }
 
 /// What a decorator means, with the function it decorates as a last resort for `handler` and `body`.

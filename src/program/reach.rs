@@ -24,6 +24,8 @@ pub struct Entry {
     pub route: Route,
     /// The function that is entered.
     pub handler: FnRef,
+    /// A job's library claims each run for one copy.
+    pub claimed: bool,
     /// What it is registered at.
     pub(super) router: Option<Router>,
 }
@@ -62,7 +64,14 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
         };
         let at = Spot { file: function.file, span: *span };
         let route = own_route(tree, &meant, function);
-        let entry = Entry { kind, at, route, handler: function, router: router(&in_tree, &meant.receiver).or(of_class) };
+        let entry = Entry {
+            kind,
+            at,
+            route,
+            handler: function,
+            claimed: meant.flag("claimed"),
+            router: router(&in_tree, &meant.receiver).or(of_class),
+        };
         links.entries.push((function, entry));
     }
     links.entries.extend(by_convention(tree, function).map(|entry| (function, entry)));
@@ -86,7 +95,8 @@ pub fn links(tree: &Tree, flat: &Flat) -> Links {
             for handler in handlers.into_iter().flat_map(|value| functions_in(tree, &flat.plain(value), function.file)) {
                 registered.push((index as u32, links.entries.len()));
                 let (kind, route) = (kind.clone(), Route::of(meant));
-                links.entries.push((handler, Entry { kind, at: event.at, route, handler, router: at_router }));
+                let claimed = meant.flag("claimed");
+                links.entries.push((handler, Entry { kind, at: event.at, route, handler, claimed, router: at_router }));
             }
             // A path may be given to what was registered before.
             if let Some(of) = meant.part("of").filter(|_| !job) {
@@ -145,7 +155,7 @@ fn by_base(tree: &Tree, function: FnRef) -> Option<Entry> {
     let kind = meant.text("kind").filter(|_| meant.is == Meaning::Entry)?;
     let at = Spot { file: function.file, span: known.name_span };
     let route = own_route(tree, &meant, function);
-    Some(Entry { kind, at, route, handler: function, router: Some(Router::Class(class)) })
+    Some(Entry { kind, at, route, handler: function, claimed: meant.flag("claimed"), router: Some(Router::Class(class)) })
 }
 
 /// What a registration of a handler itself says: its path may be its own name, and stand below another.

@@ -12,6 +12,10 @@ pub struct CommentWords {
     races: Vec<String>,
     /// It accepts what comes of it.
     accepts: Vec<String>,
+    /// It says that something is so on purpose.
+    meant: Vec<String>,
+    /// It speaks of all copies.
+    everywhere: Vec<String>,
 }
 
 impl CommentWords {
@@ -19,6 +23,13 @@ impl CommentWords {
     pub fn admits(&self, text: &str) -> bool {
         let text = text.to_lowercase();
         self.admits.iter().any(|words| text.contains(words.as_str()))
+    }
+
+    /// Whether a comment says that something is to be done by every copy.
+    pub fn wants_everywhere(&self, text: &str) -> bool {
+        let text = text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
+        let says = |words: &String| text.contains(words.as_str());
+        self.meant.iter().any(says) && self.everywhere.iter().any(says)
     }
 
     /// Whether a comment speaks of two at once and accepts what comes of it.

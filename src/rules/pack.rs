@@ -154,6 +154,9 @@ pub struct CallRow {
     /// The method's name alone is enough, whatever the receiver, at medium confidence.
     #[serde(default)]
     pub any_receiver: bool,
+    /// So it is only in files that import something of the row's own library (the trait whose method it is).
+    #[serde(default)]
+    pub imported: bool,
 }
 
 /// A condition of a row.

@@ -40,6 +40,10 @@ pub struct ReachRules {
     pub starter_names: Vec<String>,
     /// What such a name is compared with.
     pub starter_words: Vec<String>,
+    /// Bases of the language that call nothing of what derives from them.
+    pub idle_bases: Vec<String>,
+    /// Names by which a file asks where it lies itself.
+    pub place_names: Vec<String>,
     /// Variables by which a development server tells the copy that it starts anew from itself: none in what serves.
     pub reloader_names: Vec<String>,
     /// Words in a package's name that say it is for developing or showing the others.

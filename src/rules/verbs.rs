@@ -47,6 +47,7 @@ pub struct Verbs {
     refusals: HashSet<String>,
     refusal_codes: HashSet<String>,
     open: HashSet<String>,
+    numbers: HashSet<String>,
     sends: HashSet<String>,
     handed_on: HashSet<String>,
     handles: HashSet<String>,
@@ -269,6 +270,11 @@ impl Verbs {
     /// Whether a name, a single verb, says that something is done but not what.
     pub fn is_vague(&self, name: &str) -> bool {
         matches!(&words(name)[..], [only] if self.vague.contains(only))
+    }
+
+    /// Whether a word says how many there are.
+    pub fn is_number(&self, word: &str) -> bool {
+        self.numbers.contains(word)
     }
 
     /// Whether a word names what is open at one process, and is counted there.

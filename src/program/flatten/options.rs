@@ -19,6 +19,7 @@ impl Subst<'_, '_> {
         match &param.default.as_ref()?.kind {
             ExprKind::Null => Some(Value::Null),
             ExprKind::Bool(truth) => Some(Value::Bool(*truth)),
+            ExprKind::Number(number) => Some(Value::Number(*number)),
             _ => None,
         }
     }
@@ -91,6 +92,10 @@ impl Subst<'_, '_> {
             && self.class(left).is_some_and(|class| self.class(right) == Some(class))
         {
             return Some(one == other);
+        }
+        // Nothing at all is no literal.
+        if matches!((one, other), (Value::Null, _) | (_, Value::Null)) {
+            return self.constant(if *one == Value::Null { other } else { one }).map(|_| false);
         }
         match (self.constant(one)?, self.constant(other)?) {
             (Value::Text(one), Value::Text(other)) => Some(one == other),

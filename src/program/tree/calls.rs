@@ -91,6 +91,10 @@ impl Tree {
         }
         match &what {
             Ty::Class(class) => Ty::Instance(*class),
+            // A variant of an enumeration, made with what it carries.
+            Ty::Instance(class) if matches!(callee, Value::Member(of, _) if self.ty_at(of, file, depth + 1) == Ty::Class(*class)) => {
+                what
+            }
             Ty::Function(function) => match self.handed_back(*function, args, file, depth + 1) {
                 Ty::Unknown => self.about_given(self.returned(*function, depth + 1), *function, args, file, depth + 1),
                 found => found,

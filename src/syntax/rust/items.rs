@@ -201,7 +201,8 @@ impl Lowering {
     }
 
     fn enumeration(&mut self, item: &ItemEnum) {
-        let fields = item.variants.iter().map(|variant| self.variant(variant)).collect();
+        let own = TypeRef { name: text(&item.ident).into(), args: vec![] };
+        let fields = item.variants.iter().map(|variant| Field { ty: Some(own.clone()), ..self.variant(variant) }).collect();
         let end = Some(self.span(item.brace_token.span.close()));
         self.define(&item.ident, self.span(item.enum_token.span), end, &item.attrs, fields);
     }

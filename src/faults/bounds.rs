@@ -1,0 +1,54 @@
+//! Counts that bound one process: of what is open at it, of what runs in it. Each process has its own of that.
+
+use super::tests_of_state::StateChange;
+use super::view::View;
+use crate::facts::{Act, Event, Value};
+use crate::program::{Holder, Ty};
+use crate::rules::{Meaning, words};
+use crate::syntax::BinaryOp;
+
+/// Whether the count is of what is open at this process (connections, sockets), and goes down when that closes.
+pub(super) fn bounds_what_is_open(view: &View<'_>, change: &StateChange) -> bool {
+    let (Holder::Field(_, name) | Holder::Variable(_, name)) = &change.place.holder else { return false };
+    let tree = view.world.tree;
+    if !words(name).iter().any(|word| tree.book.verbs.is_open(word)) {
+        return false;
+    }
+    let about =
+        |value: &Value| value.any(&|part| matches!(part, Value::Member(_, known) | Value::Module(_, known) if known == name));
+    let file = view.event(change.event).origin.0.file;
+    let lowered = |value: &Value| about(value) || view.place(value).is_some_and(|place| place.same(&change.place));
+    tree.files.get(file as usize).is_some_and(|facts| {
+        facts.functions.iter().flat_map(|function| &function.events).any(|event| match &event.act {
+            Act::Write { place, op: Some(BinaryOp::Sub), .. } | Act::Delete { place } => lowered(place),
+            Act::Call { callee: callee @ Value::Member(of, _), args, .. } if lowered(of) => {
+                crate::program::meaning(tree, callee, args, file)
+                    .is_some_and(|meant| meant.is == Meaning::Remove || meant.flag("lowers"))
+            }
+            _ => false,
+        })
+    })
+}
+
+/// Whether the count goes down again behind work that was handed in: how much of it one process does at a time.
+pub(super) fn bounds_what_runs(view: &View<'_>, change: &StateChange) -> bool {
+    let tree = view.world.tree;
+    let file = view.event(change.event).origin.0.file;
+    let lowers = |event: &Event| match &event.act {
+        Act::Write { place, op: Some(BinaryOp::Sub), .. } => view.place(place).is_some_and(|place| place.same(&change.place)),
+        _ => false,
+    };
+    let leads_down = |event: &Event| match &event.act {
+        Act::Call { callee, .. } => match tree.ty(callee, file) {
+            Ty::Function(helper) => tree.facts(helper).is_some_and(|facts| facts.events.iter().any(lowers)),
+            _ => false,
+        },
+        _ => lowers(event),
+    };
+    let works = |event: &Event| matches!(&event.act, Act::Call { callee: Value::Param(..), awaited: true, .. });
+    let Some(facts) = tree.files.get(file as usize).filter(|_| change.counts) else { return false };
+    facts.functions.iter().any(|function| {
+        let mut events = function.events.iter();
+        events.any(works) && events.any(leads_down)
+    })
+}
