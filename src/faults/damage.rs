@@ -4,7 +4,7 @@ use super::rows::{RowRead, RowWrite, compares, each_part, row_writes};
 use super::view::View;
 use super::wrong_row::kind_of;
 use crate::facts::Value;
-use crate::program::{Column, FlatCond, Key, Op, What};
+use crate::program::{Column, FlatCond, Key, Op, Ty, What};
 use crate::rules::{Meaning, Severity, TypeKind};
 use crate::syntax::BinaryOp;
 
@@ -109,7 +109,8 @@ pub(super) fn of_the_first(view: &View<'_>, read: &RowRead<'_>) -> Option<Severi
         let Some((callee, args)) = at.call() else { break };
         // What is asked for may hide in an argument that cannot be seen.
         let runs_on = |value: &Value| matches!(kind_of(view, at, value), Some(TypeKind::Connection | TypeKind::Pool));
-        if !args.iter().all(|(_, value)| plain(&view.world.tree.settled(value)) || runs_on(value)) {
+        let of_a_model = |value: &Value| matches!(view.world.tree.ty(value, at.origin.0.file), Ty::Class(_));
+        if !args.iter().all(|(_, value)| plain(&view.world.tree.settled(value)) || runs_on(value) || of_a_model(value)) {
             return None;
         }
         match callee {

@@ -3,11 +3,12 @@
 use super::candidate::Candidate;
 use super::effects::{idempotent, in_itself, row_locked};
 use super::holds::{Freed, Hold, Reach, holds};
+use super::rows::row_writes;
 use super::transactions::{commits, on_the_way, transactions};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, Op, Spot, What};
+use crate::program::{ColumnKind, FlatEvent, Op, Spot, What};
 use crate::rules::Meaning;
 
 pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
@@ -82,11 +83,19 @@ fn in_one_session(view: &View<'_>, work: &FlatEvent, commit: &FlatEvent) -> bool
 /// Whether an event writes rows that only the lock decides about.
 fn decides(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
     let writes = match &event.what {
+        // The database adds to what is there, whoever was first.
+        What::Statement(statement) if statement.op == Op::Save && adds_up(view, index) => false,
         What::Statement(statement) => statement.writes() && idempotent(view, event).is_none() && in_itself(view, event).is_none(),
         What::Meant(meant) => meant.is == Meaning::Flush,
         _ => changes_a_row(view, event),
     };
     writes && row_locked(view, index, event).is_none()
+}
+
+/// Whether all that a save writes is worked out by the database.
+fn adds_up(view: &View<'_>, index: u32) -> bool {
+    let mut sets = row_writes(view).into_iter().filter(|write| write.index == index).flat_map(|write| write.statement.sets).peekable();
+    sets.peek().is_some() && sets.all(|column| column.kind == ColumnKind::Relative)
 }
 
 /// Whether an event sets a column of a row that was read; the transaction's end writes it.

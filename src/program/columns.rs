@@ -3,6 +3,7 @@
 use super::flat::Look;
 use super::statement::{Column, ColumnKind, column_key};
 use crate::facts::Value;
+use crate::files::Atom;
 use crate::syntax::{BinaryOp, is_computed};
 
 /// Names of comparison methods and keyword endings, with how they compare.
@@ -274,6 +275,22 @@ fn column_name(look: &Look<'_>, value: &Value) -> Option<String> {
             if column { column_name(look, &args.first()?.1) } else { None }
         }
         _ => None,
+    }
+}
+
+/// The columns of a row that is looked for and, where there is none, added: without what a name says of how it is compared
+/// (`name__iexact`).
+pub fn looked_for(look: &Look<'_>, value: &Value) -> Vec<Column> {
+    let plain = |key: &Atom| match key.rsplit_once("__") {
+        Some((name, how)) if comparison(how) == Some(ColumnKind::Equal) => Atom::from(name),
+        _ => key.clone(),
+    };
+    match value {
+        Value::Object(kind, entries) => {
+            let entries = entries.iter().map(|(key, value)| (plain(key), value.clone())).collect::<Vec<_>>().into();
+            assignments(look, &Value::Object(kind.clone(), entries))
+        }
+        other => assignments(look, other),
     }
 }
 

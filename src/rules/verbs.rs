@@ -47,6 +47,7 @@ pub struct Verbs {
     refusal_codes: HashSet<String>,
     open: HashSet<String>,
     sends: HashSet<String>,
+    tells_programs: HashSet<String>,
     handed_on: HashSet<String>,
     handles: HashSet<String>,
     sign_in: HashSet<String>,
@@ -119,6 +120,11 @@ impl Verbs {
     /// Whether a call's name says that somebody is sent something.
     pub fn sends(&self, name: &str) -> bool {
         words(name).iter().any(|word| self.sends.contains(word))
+    }
+
+    /// Whether a call's name says that programs are told what happened.
+    pub fn tells_programs(&self, name: &str) -> bool {
+        words(name).iter().any(|word| self.tells_programs.contains(word))
     }
 
     /// Whether a call's name says that somebody else is given work.
