@@ -45,7 +45,16 @@ pub(super) fn of_count(view: &View<'_>, read: &RowRead<'_>, column: &Column) -> 
     let counts = matches!(&column.value, Value::Op(BinaryOp::Add, pair)
         if pair.iter().any(|side| matches!(side, Value::Number(step) if *step > 0.0)));
     let compared = || view.flat.conds.iter().any(|cond| compares(view, &cond.value, read.index));
-    let refilled = || view.flat.depends(&column.value).iter().any(|at| is_timed(view, *at));
+    let timed = |side: &Value| view.flat.depends(side).iter().any(|at| is_timed(view, *at));
+    let refilled = || {
+        let mut adds = false;
+        each_part(view, &column.value, &mut |part| {
+            if let Value::Op(BinaryOp::Add, pair) = part {
+                adds |= pair.iter().any(timed) && pair.iter().any(|side| view.flat.depends(side).contains(&read.index));
+            }
+        });
+        adds
+    };
     (counts && !compared() || refilled()).then_some(Severity::Warning)
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::claim::{is_now, same_state, says_only_that};
 use super::credential::refreshes_credential;
 use super::effects::{decided_in_itself, effect, idempotent};
-use super::once::covered;
+use super::once::{covered, unbacked};
 use super::rows::{RowRead, RowWrite, row_writes};
 use super::view::View;
 use super::ways::apart;
@@ -60,9 +60,10 @@ impl Mark<'_> {
     /// Whether the row is asked for by a unique key, whatever else is asked of it.
     fn is_named(&self, view: &View<'_>) -> bool {
         let statement = self.read.statement;
-        let named = statement.wheres.iter().filter(|column| {
-            matches!(column.kind, ColumnKind::Equal | ColumnKind::Constant) && column.name != self.column.name
-        });
+        let named = statement
+            .wheres
+            .iter()
+            .filter(|column| matches!(column.kind, ColumnKind::Equal | ColumnKind::Constant) && column.name != self.column.name);
         let named: Vec<&str> = named.map(|column| column.name.as_str()).collect();
         let schema = &view.world.schema;
         let keys = statement.table.as_ref().map(|table| schema.keys(table)).unwrap_or_default();
@@ -147,17 +148,23 @@ fn takes_away(view: &View<'_>, event: &FlatEvent) -> bool {
 
 /// Whether another program is told what happened, where one is there to be told, and nobody minds where that fails.
 fn is_passing_news(view: &View<'_>, event: &FlatEvent) -> bool {
+    // The calls that lead there are written down too.
+    news(view, event) || view.events().any(|(_, call)| event.hops.contains(&call.at) && news(view, call))
+}
+
+fn news(view: &View<'_>, event: &FlatEvent) -> bool {
     let Some((callee @ Value::Member(of, _), _)) = event.call() else { return false };
     let tree = view.world.tree;
     let told = || tree.name_of(callee).is_some_and(|name| tree.book.verbs.tells_programs(&name));
     let values = tree.errors_are_values(event.origin.0.file);
-    let unminded =
-        event.caught.as_ref().is_some_and(|(_, throws)| !throws) || values && !event.propagated && !event.dropped;
+    let unminded = event.caught.as_ref().is_some_and(|(_, throws)| !throws) || values && !event.propagated && !event.dropped;
     let from = view.flat.depends(of);
     let there = |guard: &Guard| {
         let asked = view.flat.conds.get(guard.cond as usize).map(|cond| &cond.value);
         asked.is_some_and(|asked| match asked {
-            Value::Is(_, shape) => matches!(**shape, Shape::Present | Shape::Null) && !from.is_disjoint(&view.cond_depends(guard.cond)),
+            Value::Is(_, shape) if matches!(**shape, Shape::Present | Shape::Null) => {
+                !from.is_disjoint(&view.cond_depends(guard.cond)) || asked.any(&|part| *part == **of)
+            }
             other => *other == **of,
         })
     };
@@ -244,7 +251,7 @@ fn is_note(view: &View<'_>, event: &FlatEvent) -> bool {
 fn must_happen_once(view: &View<'_>, event: &FlatEvent) -> bool {
     match &event.what {
         _ if refreshes_credential(view, event) => true,
-        What::Statement(statement) => adds(statement),
+        What::Statement(statement) => adds(view, statement),
         What::Kv(kv) => matches!(kv.op, CommandKind::Increment),
         What::Meant(meant) if meant.is == Meaning::Effect => {
             matches!(meant.text("kind").as_deref(), Some("pay" | "queue" | "http"))
@@ -259,9 +266,11 @@ fn must_happen_once(view: &View<'_>, event: &FlatEvent) -> bool {
     }
 }
 
-fn adds(statement: &Statement) -> bool {
+fn adds(view: &View<'_>, statement: &Statement) -> bool {
     let relative = || statement.sets.iter().any(|column| column.kind == ColumnKind::Relative);
-    matches!(statement.op, Op::Insert) || relative()
+    // What is there already is left as it is.
+    let left = || statement.conflict && !unbacked(view, statement);
+    matches!(statement.op, Op::Insert) && !left() || relative()
 }
 
 /// Whether two that run at once come to the same value: a constant, the time, or what is worked out from the row that both have read.

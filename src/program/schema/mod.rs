@@ -167,7 +167,8 @@ impl Schema {
     pub fn tells(&self, table: &str, column: &str) -> bool {
         let never_null = |table: &Table| table.filled.contains(column) || table.required.contains(column);
         self.is_implied(column)
-            || self.all(table).any(never_null) && self.keys(table).iter().any(|key| key.columns == [column] && key.only.is_empty())
+            || self.all(table).any(never_null)
+                && self.keys(table).iter().any(|key| key.columns == [column] && key.only.is_empty())
     }
 
     /// Whether the model of a table has one row, by its primary key, however often it is saved.
