@@ -177,6 +177,12 @@ fn same_row(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
     let keys = || statement.wheres.iter().filter(|column| column.kind == ColumnKind::Equal);
     let from_it = |value: &Value| *value == Value::Unknown || view.flat.depends(value).contains(&read.index);
     let listed = !read.statement.wheres.is_empty() && read.statement.wheres.iter().all(|asked| asked.kind != ColumnKind::Equal);
+    // How many there are says nothing of the one row that another key names.
+    let named =
+        |column: &Column| read.statement.wheres.iter().any(|asked| asked.name == column.name && asked.value == column.value);
+    if read.statement.counts && keys().next().is_some() && !keys().any(named) {
+        return false;
+    }
     let led = || write.guards(view).iter().any(|guard| view.cond_depends(guard.cond).contains(&read.index));
     let elsewhere = listed && keys().next().is_some() && !keys().any(|column| from_it(&column.value)) && !led();
     !elsewhere && !statement.wheres.iter().any(|column| other(&column))

@@ -4,7 +4,7 @@ use super::rows::{RowRead, RowWrite, compares, each_part, row_writes};
 use super::view::View;
 use super::wrong_row::kind_of;
 use crate::facts::Value;
-use crate::program::{Column, FlatCond, Key, Op, What};
+use crate::program::{Column, FlatCond, Key, Op, Ty, What};
 use crate::rules::{Meaning, Severity, TypeKind};
 use crate::syntax::BinaryOp;
 
@@ -45,7 +45,16 @@ pub(super) fn of_count(view: &View<'_>, read: &RowRead<'_>, column: &Column) -> 
     let counts = matches!(&column.value, Value::Op(BinaryOp::Add, pair)
         if pair.iter().any(|side| matches!(side, Value::Number(step) if *step > 0.0)));
     let compared = || view.flat.conds.iter().any(|cond| compares(view, &cond.value, read.index));
-    let refilled = || view.flat.depends(&column.value).iter().any(|at| is_timed(view, *at));
+    let timed = |side: &Value| view.flat.depends(side).iter().any(|at| is_timed(view, *at));
+    let refilled = || {
+        let mut adds = false;
+        each_part(view, &column.value, &mut |part| {
+            if let Value::Op(BinaryOp::Add, pair) = part {
+                adds |= pair.iter().any(timed) && pair.iter().any(|side| view.flat.depends(side).contains(&read.index));
+            }
+        });
+        adds
+    };
     (counts && !compared() || refilled()).then_some(Severity::Warning)
 }
 
@@ -109,7 +118,8 @@ pub(super) fn of_the_first(view: &View<'_>, read: &RowRead<'_>) -> Option<Severi
         let Some((callee, args)) = at.call() else { break };
         // What is asked for may hide in an argument that cannot be seen.
         let runs_on = |value: &Value| matches!(kind_of(view, at, value), Some(TypeKind::Connection | TypeKind::Pool));
-        if !args.iter().all(|(_, value)| plain(&view.world.tree.settled(value)) || runs_on(value)) {
+        let of_a_model = |value: &Value| matches!(view.world.tree.ty(value, at.origin.0.file), Ty::Class(_));
+        if !args.iter().all(|(_, value)| plain(&view.world.tree.settled(value)) || runs_on(value) || of_a_model(value)) {
             return None;
         }
         match callee {

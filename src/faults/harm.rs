@@ -5,12 +5,14 @@ use std::collections::HashSet;
 use super::claim::{is_now, same_state, says_only_that};
 use super::credential::refreshes_credential;
 use super::effects::{decided_in_itself, effect, idempotent};
+use super::once::{covered, unbacked};
 use super::rows::{RowRead, RowWrite, row_writes};
 use super::view::View;
 use super::ways::apart;
 use crate::facts::{Guard, Value};
 use crate::program::{Column, ColumnKind, FlatEvent, Op, Statement, What};
 use crate::rules::{CommandKind, Meaning, Severity};
+use crate::syntax::Shape;
 
 /// A mark on a row that two found free.
 pub(super) struct Mark<'v> {
@@ -32,8 +34,8 @@ pub(super) fn of_mark(view: &View<'_>, mark: &Mark<'_>) -> Option<Severity> {
         return None;
     }
     let asked = mark.read.statement.wheres.iter().any(|where_| where_.name == mark.column.name);
-    // A row that was asked for as free is one of several to be had.
-    if asked {
+    // A row that was asked for as free is one of several to be had, unless a key names it.
+    if asked && (!mark.is_named(view) || had_once(view, mark)) {
         return Some(Severity::Error);
     }
     let same = |value: &Value| is_now(view, value) || same_for_both(view, value, mark.read.index, &mut HashSet::new());
@@ -53,6 +55,19 @@ impl Mark<'_> {
     /// What must hold for the mark, of the conditions that are wanted.
     fn asks(&self, view: &View<'_>, wanted: impl Fn(u32) -> bool) -> Vec<Guard> {
         self.write.guards(view).into_iter().filter(|guard| wanted(guard.cond)).collect()
+    }
+
+    /// Whether the row is asked for by a unique key, whatever else is asked of it.
+    fn is_named(&self, view: &View<'_>) -> bool {
+        let statement = self.read.statement;
+        let named = statement
+            .wheres
+            .iter()
+            .filter(|column| matches!(column.kind, ColumnKind::Equal | ColumnKind::Constant) && column.name != self.column.name);
+        let named: Vec<&str> = named.map(|column| column.name.as_str()).collect();
+        let schema = &view.world.schema;
+        let keys = statement.table.as_ref().map(|table| schema.keys(table)).unwrap_or_default();
+        named.iter().any(|name| schema.is_implied(name)) || keys.iter().any(|key| covered(key, &named))
     }
 }
 
@@ -100,6 +115,12 @@ fn cost(view: &View<'_>, mark: &Mark<'_>, index: u32, event: &FlatEvent) -> Opti
     if effect(view, event).is_none() {
         return Some(Severity::Error);
     }
+    if takes_away(view, event) {
+        return None;
+    }
+    if is_passing_news(view, event) {
+        return Some(Severity::Advice);
+    }
     if must_happen_once(view, event) {
         return Some(if is_note(view, event) { Severity::Advice } else { Severity::Error });
     }
@@ -115,6 +136,41 @@ fn cost(view: &View<'_>, mark: &Mark<'_>, index: u32, event: &FlatEvent) -> Opti
     (!harmless).then_some(Severity::Warning)
 }
 
+/// Whether somebody else is told to take something away, by the name of the job: the second time nothing is there.
+fn takes_away(view: &View<'_>, event: &FlatEvent) -> bool {
+    let queued = event.meant(Meaning::Effect).is_some_and(|meant| meant.text("kind").as_deref() == Some("queue"));
+    let job = match event.call() {
+        Some((Value::Member(of, _), _)) => view.world.tree.name_of(&view.flat.plain(of)),
+        _ => None,
+    };
+    queued && job.is_some_and(|job| view.world.tree.book.verbs.takes_away(&job))
+}
+
+/// Whether another program is told what happened, where one is there to be told, and nobody minds where that fails.
+fn is_passing_news(view: &View<'_>, event: &FlatEvent) -> bool {
+    // The calls that lead there are written down too.
+    news(view, event) || view.events().any(|(_, call)| event.hops.contains(&call.at) && news(view, call))
+}
+
+fn news(view: &View<'_>, event: &FlatEvent) -> bool {
+    let Some((callee @ Value::Member(of, _), _)) = event.call() else { return false };
+    let tree = view.world.tree;
+    let told = || tree.name_of(callee).is_some_and(|name| tree.book.verbs.tells_programs(&name));
+    let values = tree.errors_are_values(event.origin.0.file);
+    let unminded = event.caught.as_ref().is_some_and(|(_, throws)| !throws) || values && !event.propagated && !event.dropped;
+    let from = view.flat.depends(of);
+    let there = |guard: &Guard| {
+        let asked = view.flat.conds.get(guard.cond as usize).map(|cond| &cond.value);
+        asked.is_some_and(|asked| match asked {
+            Value::Is(_, shape) if matches!(**shape, Shape::Present | Shape::Null) => {
+                !from.is_disjoint(&view.cond_depends(guard.cond)) || asked.any(&|part| *part == **of)
+            }
+            other => *other == **of,
+        })
+    };
+    unminded && told() && event.guards.iter().any(there)
+}
+
 /// Whether a column is so after the second write as it was after the first.
 fn as_it_is(view: &View<'_>, column: &Column, read: u32) -> bool {
     column.kind != ColumnKind::Relative
@@ -128,8 +184,10 @@ fn as_it_is(view: &View<'_>, column: &Column, read: u32) -> bool {
 fn differs_beside(view: &View<'_>, mark: &Mark<'_>) -> Option<Severity> {
     let sets = mark.write.statement.sets.iter();
     let own = sets.filter(|column| column.name != mark.column.name && !as_it_is(view, column, mark.read.index));
-    let words = &view.world.tree.book.tables;
-    own.map(|column| if words.says_who(&column.name) { Severity::Warning } else { Severity::Advice }).max()
+    let (words, verbs) = (&view.world.tree.book.tables, &view.world.tree.book.verbs);
+    // What is gone is nobody's, whoever took it away.
+    let has = |column: &Column| words.says_who(&column.name) && !verbs.takes_away(&column.name);
+    own.map(|column| if has(column) { Severity::Warning } else { Severity::Advice }).max()
 }
 
 /// Whether the table, the column or the new state says that this is something to be had once.
@@ -193,7 +251,7 @@ fn is_note(view: &View<'_>, event: &FlatEvent) -> bool {
 fn must_happen_once(view: &View<'_>, event: &FlatEvent) -> bool {
     match &event.what {
         _ if refreshes_credential(view, event) => true,
-        What::Statement(statement) => adds(statement),
+        What::Statement(statement) => adds(view, statement),
         What::Kv(kv) => matches!(kv.op, CommandKind::Increment),
         What::Meant(meant) if meant.is == Meaning::Effect => {
             matches!(meant.text("kind").as_deref(), Some("pay" | "queue" | "http"))
@@ -208,9 +266,11 @@ fn must_happen_once(view: &View<'_>, event: &FlatEvent) -> bool {
     }
 }
 
-fn adds(statement: &Statement) -> bool {
+fn adds(view: &View<'_>, statement: &Statement) -> bool {
     let relative = || statement.sets.iter().any(|column| column.kind == ColumnKind::Relative);
-    matches!(statement.op, Op::Insert) || relative()
+    // What is there already is left as it is.
+    let left = || statement.conflict && !unbacked(view, statement);
+    matches!(statement.op, Op::Insert) && !left() || relative()
 }
 
 /// Whether two that run at once come to the same value: a constant, the time, or what is worked out from the row that both have read.

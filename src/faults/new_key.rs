@@ -10,7 +10,18 @@ use crate::syntax::BinaryOp;
 /// Whether one of the columns that a statement asks for, all of which must hold, is compared with a value of this run alone.
 pub(super) fn asks_for_what_is_new(view: &View<'_>, statement: &Statement, asked: &[crate::program::Column]) -> bool {
     let equal = |column: &&crate::program::Column| column.kind == ColumnKind::Equal;
-    !statement.either && asked.iter().filter(equal).any(|column| of_this_run(view, &column.value, 0))
+    let new = |value: &Value| of_this_run(view, value, 0) || of_this_moment(view, value, 0);
+    !statement.either && asked.iter().filter(equal).any(|column| new(&column.value))
+}
+
+/// Whether a value is the time as it is now, or a length of time from it. What is cut down from it, as a day, others share.
+fn of_this_moment(view: &View<'_>, value: &Value, depth: u32) -> bool {
+    let deeper = |value: &Value| depth < 8 && of_this_moment(view, value, depth + 1);
+    match value {
+        Value::Op(BinaryOp::Add | BinaryOp::Sub, pair) => pair.iter().any(deeper),
+        Value::Flat(at) => view.event(*at).meant(Meaning::Clock).is_some(),
+        _ => false,
+    }
 }
 
 /// Whether a value is another one in each run, whichever way it comes about: random, or told by what the run itself made.

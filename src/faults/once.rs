@@ -43,6 +43,9 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     if by_primary_key(read, write) || found_on_the_way(view, read, write) {
         return None;
     }
+    if write.statement.table.as_deref().is_some_and(|table| view.world.schema.is_single(table)) {
+        return None;
+    }
     let asked: Vec<&str> = read.statement.wheres.iter().map(|column| column.name.as_str()).collect();
     let set: Vec<&str> = write.statement.sets.iter().map(|column| column.name.as_str()).collect();
     if !asked.is_empty() && !set.is_empty() && !asked.iter().any(|column| set.iter().any(|other| alike(column, other))) {
@@ -313,7 +316,7 @@ fn given_by_request(view: &View<'_>, value: &Value) -> bool {
 }
 
 /// Whether all of a key's columns are among the names.
-fn covered(key: &Key, names: &[&str]) -> bool {
+pub(super) fn covered(key: &Key, names: &[&str]) -> bool {
     !key.columns.is_empty() && key.columns.iter().all(|column| names.iter().any(|name| alike(column, name)))
 }
 

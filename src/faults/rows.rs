@@ -443,7 +443,19 @@ pub fn says_exists(view: &View<'_>, value: &Value, read: u32) -> Option<bool> {
             let name = view.event(*index).call().and_then(|(callee, _)| view.world.tree.name_of(callee)).unwrap_or_default();
             Some(!view.world.tree.book.verbs.is_absence(&name))
         }
+        Value::Member(of, _) if answers_apart(view, of, read) => None,
         Value::Member(..) | Value::Index(..) | Value::Element(_) => Some(true),
         _ => None,
     }
+}
+
+/// Whether a function that gives one of several answers gives none of them because of a read, and the row is none of them: how it
+/// went says nothing of the row.
+fn answers_apart(view: &View<'_>, of: &Value, read: u32) -> bool {
+    let Value::Flat(at) = of else { return false };
+    let event = view.event(*at);
+    let from_it = |(value, on): &(Value, Vec<Guard>)| {
+        view.flat.part_of(value).contains(&read) || on.iter().any(|guard| view.cond_depends(guard.cond).contains(&read))
+    };
+    event.inlined && event.returns.len() > 1 && !event.returns.iter().any(from_it)
 }

@@ -5,10 +5,12 @@ use super::claim::marked;
 use super::data::judge;
 use super::effects::{Sureness, effect, idempotent, in_itself, reads, unique_key};
 use super::holds::{Hold, Reach, holds};
-use super::rows::{RowRead, RowWrite, columns_of, row_reads, row_writes};
+use super::rows::{RowRead, RowWrite, columns_of, named_part, row_reads, row_writes};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::program::{ColumnKind, FlatEvent, What};
+use crate::facts::Value;
+use crate::program::{ColumnKind, FlatEvent, What, column_key};
+use crate::syntax::Shape;
 
 pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
     let holds: Vec<Hold> = holds(view).into_iter().filter(|hold| hold.reach != Reach::Process).collect();
@@ -75,9 +77,40 @@ fn stale_of<'r, 'v>(
             && !read.statement.row_lock
             && !holds.iter().any(held_over)
             && !repeated(view, hold, read, index)
+            && !for_new_rows(view, hold, read, write)
             && !decided_under(view, hold, work, write)
     });
     stale.collect()
+}
+
+/// Whether the lock is taken only for a row that lacks what every stored row has, a key by itself: what was read never leads there.
+fn for_new_rows(view: &View<'_>, hold: &Hold, read: &RowRead<'_>, write: Option<&RowWrite<'_>>) -> bool {
+    let table = read.statement.table.as_ref().or(write.and_then(|write| write.statement.table.as_ref()));
+    let lacks = |value: &Value, holds: bool| {
+        empty(value, holds).is_some_and(|(of, name)| {
+            let tells = table.is_some_and(|table| view.world.schema.tells(table, &column_key(name)));
+            tells && view.flat.part_of(of).contains(&read.index)
+        })
+    };
+    view.event(hold.taken).guards.iter().any(|guard| {
+        view.flat.conds.get(guard.cond as usize).is_some_and(|cond| match &cond.value {
+            Value::All(parts) if guard.holds => parts.iter().any(|part| lacks(part, true)),
+            value => lacks(value, guard.holds),
+        })
+    })
+}
+
+/// The member that is empty where a condition comes out so.
+fn empty(value: &Value, holds: bool) -> Option<(&Value, &str)> {
+    match value {
+        Value::Not(inner) => empty(inner, !holds),
+        Value::Is(inner, shape) => match (&**shape, holds) {
+            (Shape::Null, true) | (Shape::Present, false) => named_part(inner),
+            _ => None,
+        },
+        other if !holds => named_part(other),
+        _ => None,
+    }
 }
 
 /// Whether rows of the same table, or of one not known, are read again under the lock and before the work.

@@ -11,7 +11,20 @@ use crate::rules::Meaning;
 pub(super) fn unread(view: &View<'_>, write: &RowWrite<'_>) -> bool {
     let statement = &write.statement;
     let says = statement.op == Op::Update && statement.conditional() && write.event.statement().is_some();
-    says && !statement.returning && !statement.subquery && !write.saves && !looked_at(view, write.index)
+    says && !statement.returning
+        && !statement.subquery
+        && !write.saves
+        && !looked_at(view, write.index)
+        && !asked_where_it_stands(view, write.event)
+}
+
+/// Whether the function that a write stands in asks about what it gave. Its callers are not shown all of that: an error that is
+/// caught to be thrown again.
+fn asked_where_it_stands(view: &View<'_>, event: &FlatEvent) -> bool {
+    let (function, index) = event.origin;
+    let gave = |part: &Value| *part == Value::Result(function, index);
+    let facts = view.world.tree.facts(function);
+    facts.is_some_and(|facts| facts.conds.iter().any(|cond| cond.value.any(&gave)))
 }
 
 /// Whether anything is done with what an event gives.

@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
-use super::columns::{alternatives, assignments, column, conditions, entity_columns, filled, handed, names_a_member, of_columns};
+use super::columns::{
+    alternatives, assignments, column, conditions, entity_columns, handed, looked_for, names_a_member, of_columns,
+};
+use super::filled::filled;
 use super::flat::{Look, Presumed, What};
 use super::meaning::{Args, Meant, meaning_on, receiver};
 use super::nested::nested;
@@ -349,7 +352,7 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
         }
     }
     if let Some(value) = meant.part("set") {
-        let sets = assignments(look, value);
+        let sets = if meant.flag("keyed") { looked_for(look, value) } else { assignments(look, value) };
         // `.values(self)`: a whole record.
         if sets.is_empty() && matches!(value, Value::This(_) | Value::Param(..) | Value::Flat(_) | Value::Any(_)) {
             statement.entity = Some(value.clone());

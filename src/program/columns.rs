@@ -2,9 +2,11 @@
 
 use super::Ty;
 use super::bind::table_of_ty;
+use super::filled::by_operator;
 use super::flat::Look;
 use super::statement::{Column, ColumnKind, column_key};
 use crate::facts::Value;
+use crate::files::Atom;
 use crate::syntax::{BinaryOp, is_computed};
 
 /// Names of comparison methods and keyword endings, with how they compare.
@@ -279,6 +281,22 @@ fn column_name(look: &Look<'_>, value: &Value) -> Option<String> {
     }
 }
 
+/// The columns of a row that is looked for and, where there is none, added: without what a name says of how it is compared
+/// (`name__iexact`).
+pub fn looked_for(look: &Look<'_>, value: &Value) -> Vec<Column> {
+    let plain = |key: &Atom| match key.rsplit_once("__") {
+        Some((name, how)) if comparison(how) == Some(ColumnKind::Equal) => Atom::from(name),
+        _ => key.clone(),
+    };
+    match value {
+        Value::Object(kind, entries) => {
+            let entries = entries.iter().map(|(key, value)| (plain(key), value.clone())).collect::<Vec<_>>().into();
+            assignments(look, &Value::Object(kind.clone(), entries))
+        }
+        other => assignments(look, other),
+    }
+}
+
 /// The columns an assignment sets.
 pub fn assignments(look: &Look<'_>, value: &Value) -> Vec<Column> {
     let mut found = vec![];
@@ -345,45 +363,6 @@ fn set(look: &Look<'_>, value: &Value, found: &mut Vec<Column>, depth: u32) {
             }
         }
         _ => {}
-    }
-}
-
-/// The objects whose entries are set and which the function was handed: the whole of it, or what is spread into it.
-pub fn filled(value: &Value) -> Vec<Value> {
-    let given = |value: &Value| {
-        let base = if let Value::Member(of, _) = value { of } else { value };
-        matches!(base, Value::Param(..) | Value::Captured(..))
-    };
-    match value {
-        Value::Object(_, entries) => {
-            let spread = entries.iter().filter(|(key, _)| matches!(&**key, "..." | "$set"));
-            spread.map(|(_, value)| value).filter(|value| given(value)).cloned().collect()
-        }
-        other => Some(other).filter(|value| given(value)).cloned().into_iter().collect(),
-    }
-}
-
-/// The columns that an object sets by itself.
-pub fn plain_assignments(value: &Value) -> Vec<Column> {
-    let Value::Object(_, entries) = value else { return vec![] };
-    let named = entries.iter().filter(|(key, _)| !key.starts_with('$') && !is_computed(key) && **key != *"...");
-    let plain =
-        named.map(|(key, value)| by_operator(key, value).unwrap_or_else(|| column(key, ColumnKind::Equal, value.clone())));
-    let spread =
-        entries.iter().filter(|(key, _)| matches!(&**key, "..." | "$set")).flat_map(|(_, value)| plain_assignments(value));
-    plain.chain(spread).collect()
-}
-
-/// A column set by an operator of an ORM: `{ increment: 1 }`.
-fn by_operator(name: &str, value: &Value) -> Option<Column> {
-    let Value::Object(_, entries) = value else { return None };
-    let [(operator, inner)] = &entries[..] else { return None };
-    match &**operator {
-        "increment" | "decrement" | "multiply" | "divide" | "push" => {
-            Some(Column { name: column_key(name), kind: ColumnKind::Relative, value: inner.clone() })
-        }
-        "set" => Some(column(name, ColumnKind::Equal, inner.clone())),
-        _ => None,
     }
 }
 

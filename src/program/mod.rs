@@ -6,6 +6,7 @@ mod bind;
 mod columns;
 mod convention;
 mod deploy;
+mod filled;
 mod flat;
 mod flatten;
 mod hand;

@@ -1,6 +1,7 @@
 //! [`Statement`]: one form for SQL text, query builders, ORM calls and dirty saves.
 
-use super::columns::{plain_assignments, plain_conditions};
+use super::columns::plain_conditions;
+use super::filled::{filled, plain_assignments};
 use crate::facts::Value;
 use crate::files::Atom;
 
@@ -160,12 +161,12 @@ impl Statement {
                 _ => {}
             }
         }
-        for filled in std::mem::take(&mut mapped.filled) {
-            let value = new(&filled).unwrap_or(filled);
+        for given in std::mem::take(&mut mapped.filled) {
+            let value = new(&given).unwrap_or(given);
             let known = |column: &Column| mapped.sets.iter().any(|set| set.name == column.name);
             let sets: Vec<Column> = plain_assignments(&value).into_iter().filter(|column| !known(column)).collect();
             mapped.sets.extend(sets);
-            mapped.filled.extend(super::columns::filled(&value));
+            mapped.filled.extend(filled(&value));
         }
         mapped
     }

@@ -49,6 +49,7 @@ pub struct Verbs {
     open: HashSet<String>,
     numbers: HashSet<String>,
     sends: HashSet<String>,
+    tells_programs: HashSet<String>,
     handed_on: HashSet<String>,
     handles: HashSet<String>,
     sign_in: HashSet<String>,
@@ -121,6 +122,11 @@ impl Verbs {
     /// Whether a call's name says that somebody is sent something.
     pub fn sends(&self, name: &str) -> bool {
         words(name).iter().any(|word| self.sends.contains(word))
+    }
+
+    /// Whether a call's name says that programs are told what happened.
+    pub fn tells_programs(&self, name: &str) -> bool {
+        words(name).iter().any(|word| self.tells_programs.contains(word))
     }
 
     /// Whether a call's name says that somebody else is given work.

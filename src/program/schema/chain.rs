@@ -6,7 +6,7 @@ use super::Key;
 use super::sql::condition_text;
 use super::turns::one_of;
 use crate::facts::{Act, FnRef, Value};
-use crate::files::{Atom, Span};
+use crate::files::Atom;
 use crate::program::flat::Look;
 use crate::program::statement::{Column, ColumnKind, column_key};
 use crate::program::{Args, Meant, Tree, Ty, decorator, meaning};
@@ -29,6 +29,8 @@ pub struct ColumnDraft {
     pub primary: bool,
     /// It counts versions that every save compares.
     pub version: bool,
+    /// It is never null.
+    pub filled: bool,
 }
 
 /// What is known of one table while its declaration is read.
@@ -50,6 +52,8 @@ pub struct Draft {
     pub version: Option<String>,
     /// Something says that this is a table.
     pub declared: bool,
+    /// Every save of its model gives the row one and the same primary key.
+    pub single: bool,
 }
 
 impl Draft {
@@ -62,6 +66,7 @@ impl Draft {
         self.keys.extend(other.keys);
         self.version = self.version.take().or(other.version);
         self.declared |= other.declared;
+        self.single |= other.single;
     }
 
     /// All keys, by the names that code has for the columns and by those of the database.
@@ -200,6 +205,7 @@ impl<'t> Reader<'t> {
         self.flag_unique(column, meant.part("unique"));
         column.primary |= meant.flag("primary");
         column.version |= meant.flag("version");
+        column.filled |= meant.flag("filled") && !meant.flag("null");
         if let Some(Value::Text(name)) = meant.part("name").map(|name| self.tree.settled(name)) {
             column.name = Some(name.to_string());
         }
@@ -252,8 +258,9 @@ impl<'t> Reader<'t> {
                     many => more.extend(many.iter().filter_map(|list| self.columns(list))),
                 }
             }
-            if let Some(condition) = meant.part("where") {
-                (key.only, key.unclear) = self.condition(condition);
+            if let Some((only, unclear)) = self.compared(meant).or_else(|| Some(self.condition(meant.part("where")?))) {
+                key.only.extend(only);
+                key.unclear |= unclear;
             }
             key.name = key.name.or_else(|| meant.text("name"));
             table = table.or_else(|| meant.part("table").cloned());
@@ -266,6 +273,17 @@ impl<'t> Reader<'t> {
             false => more.into_iter().map(|columns| Key { columns, ..Key::default() }).collect(),
         };
         Some((keys, table))
+    }
+
+    /// The same of a condition in three parts: `("closed_at", "is", null)`.
+    fn compared(&self, meant: &Meant) -> Option<(Vec<Column>, bool)> {
+        let value = match self.tree.settled(meant.part("value")?) {
+            Value::Null => "null".to_owned(),
+            Value::Bool(truth) => truth.to_string(),
+            Value::Number(number) => number.to_string(),
+            other => format!("'{}'", other.text().filter(|text| !text.contains('\''))?),
+        };
+        Some(condition_text(&format!("{} {} {value}", meant.text("column")?, meant.text("cmp")?)))
     }
 
     /// What rows an index's condition asks for, and whether it cannot be read.
@@ -408,56 +426,6 @@ impl<'t> Reader<'t> {
             _ => None,
         });
         returned.collect()
-    }
-
-    /// The callback that builds a table.
-    pub fn body(&self, meant: &Meant) -> Option<FnRef> {
-        match meant.part("builds").map(|body| self.tree.settled(body))? {
-            Value::Function(body) => Some(body),
-            _ => None,
-        }
-    }
-
-    /// What a callback does to the builder it is given: each step with the column it speaks of, where it does.
-    fn built_steps(&self, meant: &Meant, body: FnRef) -> Vec<(Span, Option<String>, Meant)> {
-        let Some(builder) = meant.text("builder") else { return vec![] };
-        let events = self.tree.facts(body).map_or(&[][..], |facts| &facts.events);
-        let steps = events.iter().filter_map(|event| {
-            let Act::Call { callee: Value::Member(of, method), args, .. } = &event.act else { return None };
-            let given = Value::Param(body, 0);
-            let column = match **of == given {
-                true => None,
-                false => {
-                    let first = self.links(of, body.file).into_iter().next().filter(|link| link.receiver == given)?;
-                    Some(self.columns(&first.args.first()?.1)?.into_iter().next()?)
-                }
-            };
-            let path = format!("{}:{builder}.{method}", meant.library);
-            Some((event.span, column, self.meant_at(&path, of, args, body.file)?))
-        });
-        steps.collect()
-    }
-
-    /// The rows of [`Reader::built`].
-    pub fn steps(&self, meant: &Meant, body: FnRef) -> Vec<(Span, Meant)> {
-        self.built_steps(meant, body).into_iter().map(|(span, _, meant)| (span, meant)).collect()
-    }
-
-    /// Adds what a callback does to the builder it is given.
-    pub fn built(&self, meant: &Meant, body: FnRef, draft: &mut Draft) {
-        for (_, column, meant) in self.built_steps(meant, body) {
-            let key = self.key_of([&meant].into_iter()).map(|(keys, _)| keys).unwrap_or_default();
-            match (meant.is, column.or_else(|| self.columns(meant.part("name")?)?.into_iter().next())) {
-                (Meaning::Unique | Meaning::Primary, _) if meant.flag("drops") => draft.dropped.extend(key),
-                (Meaning::Unique | Meaning::Primary, _) => draft.keys.extend(key),
-                (Meaning::Column, Some(name)) => {
-                    let mut column = ColumnDraft::default();
-                    self.add_to(&mut column, &meant);
-                    draft.columns.push((name, ColumnDraft { name: None, ..column }));
-                }
-                _ => {}
-            }
-        }
     }
 
     /// The class a value names.

@@ -1,7 +1,7 @@
 //! Models that are classes: what their decorators, attributes and fields declare. It must not know a language.
 
 use super::chain::{ColumnDraft, Draft, Reader};
-use crate::facts::{FnRef, Mark, Value};
+use crate::facts::{Act, FnRef, Mark, Value};
 use crate::files::{Atom, Span};
 use crate::program::{ClassRef, Meant, Ty, decorator};
 use crate::rules::{Meaning, TypeKind};
@@ -28,6 +28,7 @@ impl Reader<'_> {
         for (_, meant) in self.attribute_rows(at, class) {
             self.class_mark(&meant, at.file, &mut draft);
         }
+        draft.single = kind.as_deref().is_some_and(|kind| self.saves_one_row(at, class, kind));
         if depth < DEEPEST {
             for base in self.bases(at) {
                 let above = self.class_draft(base, depth + 1);
@@ -35,9 +36,32 @@ impl Reader<'_> {
                 draft.relations.extend(above.relations);
                 draft.keys.extend(above.keys);
                 draft.version = draft.version.or(above.version);
+                draft.single |= above.single;
             }
         }
         draft
+    }
+
+    /// Whether what the class does instead of its base's saving gives every row the same primary key.
+    fn saves_one_row(&self, at: ClassRef, class: &Class, kind: &str) -> bool {
+        let keys = &self.tree.book.tables.keys;
+        let constant = |value: &Value| matches!(self.tree.settled(value), Value::Number(_) | Value::Text(_));
+        class.methods.iter().map(|method| FnRef { file: at.file, func: method.0 }).any(|method| {
+            let named = self.tree.function(method).map(|function| format!("{kind}.{}", function.name));
+            let saves = named.and_then(|path| self.meant_at(&path, &Value::Unknown, &[], at.file));
+            saves.is_some_and(|meant| meant.is == Meaning::Save)
+                && self.tree.facts(method).is_some_and(|facts| {
+                    facts.events.iter().any(|event| match &event.act {
+                        Act::Write { place: Value::Member(of, name), value, op: None, .. } => {
+                            event.guards.is_empty()
+                                && **of == Value::This(method)
+                                && keys.iter().any(|key| **key == **name)
+                                && constant(value)
+                        }
+                        _ => false,
+                    })
+                })
+        })
     }
 
     fn class_mark(&self, meant: &Meant, file: u32, draft: &mut Draft) {

@@ -82,13 +82,11 @@ impl Schema {
                 }
             }
             draft.keys.extend(anchored.get(&(site.function, site.index)).cloned().unwrap_or_default());
-            let body = steps.iter().find_map(|meant| Some((meant, reader.body(meant)?)));
+            let bodies = steps.iter().filter_map(|meant| Some((meant, reader.body(meant)?)));
             let bound = site.event.bound.as_deref();
             let Some(name) = draft.name.clone().or_else(|| draft.models.first().cloned()) else { continue };
             named.calls.insert((site.function, site.index), name.clone());
-            if let Some((meant, body)) = body {
-                reader.built(meant, body, &mut draft);
-            }
+            bodies.for_each(|(meant, body)| reader.built(meant, body, &mut draft));
             let known_as = bound.filter(|_| draft.declared);
             self.add_draft(reader.tree, draft, known_as);
         }
@@ -126,6 +124,19 @@ impl Schema {
             let value = Value::Result(site.function, site.index);
             let steps: Vec<Meant> = reader.links(&value, file).into_iter().filter_map(|link| link.meant).collect();
             let keys = steps.iter().filter(|meant| matches!(meant.is, Meaning::Unique | Meaning::Primary));
+            // Each call on a table that is being declared is a key of its own.
+            let of = steps.iter().filter(|meant| meant.is == Meaning::Table).find_map(|meant| reader.name(meant.part("name")?));
+            if let Some(table) = of {
+                for meant in keys {
+                    for key in reader.key_of([meant].into_iter()).into_iter().flat_map(|(keys, _)| keys) {
+                        match meant.flag("drops") {
+                            true => self.drop_key(Some(&table), &key),
+                            false => self.add_key(&table, key),
+                        }
+                    }
+                }
+                continue;
+            }
             let Some((keys, table)) = reader.key_of(keys.clone()).filter(|_| keys.count() > 0) else { continue };
             let table = table.and_then(|table| reader.name(&table)).or_else(|| {
                 let of = steps.iter().find_map(|meant| match reader.tree.settled(&meant.receiver) {
@@ -155,6 +166,9 @@ impl Schema {
         };
         let table = self.table(&name);
         table.declared |= draft.declared;
+        table.single |= draft.single;
+        let filled = draft.columns.iter().filter(|(_, column)| column.filled);
+        table.filled.extend(filled.map(|(column, _)| column_key(column)));
         if let Some(version) = &draft.version {
             table.version = Some(version.clone());
         }

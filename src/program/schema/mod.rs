@@ -1,6 +1,7 @@
 //! What a tree says of its tables: unique and primary keys, and columns that count versions. Read from SQL, from schema files
 //! and from models in code. It must not know what a library's names mean: that is in packs.
 
+mod built;
 mod chain;
 mod classes;
 mod code;
@@ -69,8 +70,12 @@ pub struct Table {
     columns: BTreeSet<String>,
     /// Columns that every new row has to be given.
     required: BTreeSet<String>,
+    /// Columns that are never null.
+    filled: BTreeSet<String>,
     /// Its columns are declared, so that a key which is not here is nowhere.
     declared: bool,
+    /// Every save of its model gives the row one and the same primary key.
+    single: bool,
 }
 
 /// Tables by name.
@@ -156,6 +161,19 @@ impl Schema {
     /// The columns that every new row has to be given: never null, and without a value of their own.
     pub fn required(&self, table: &str) -> Vec<&str> {
         self.all(table).flat_map(|table| &table.required).map(String::as_str).collect()
+    }
+
+    /// Whether every row is told from all others by a column that is never empty: a key by itself.
+    pub fn tells(&self, table: &str, column: &str) -> bool {
+        let never_null = |table: &Table| table.filled.contains(column) || table.required.contains(column);
+        self.is_implied(column)
+            || self.all(table).any(never_null)
+                && self.keys(table).iter().any(|key| key.columns == [column] && key.only.is_empty())
+    }
+
+    /// Whether the model of a table has one row, by its primary key, however often it is saved.
+    pub fn is_single(&self, table: &str) -> bool {
+        self.all(table).any(|table| table.single)
     }
 
     /// Whether two names stand for one table.
