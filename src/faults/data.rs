@@ -95,7 +95,8 @@ fn stored_values(view: &View<'_>, found: &mut Judged) {
 /// Whether on the way to a write nothing was found: nothing of what was read goes back.
 fn was_nothing(view: &View<'_>, read: u32, write: &FlatEvent) -> bool {
     write.guards.iter().any(|guard| {
-        let cond = view.flat.conds.get(guard.cond as usize);
+        // Of one of several it is not known which holds.
+        let cond = view.flat.conds.get(guard.cond as usize).filter(|cond| !matches!(cond.value, Value::Mix(_)));
         cond.and_then(|cond| says_exists(view, &cond.value, read)).is_some_and(|exists| exists != guard.holds)
     })
 }
@@ -274,7 +275,9 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
 
 /// Whether on the way to a write a column was set anew to what no read gave: all that it becomes later comes of that.
 fn set_before(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &str) -> bool {
-    let unclear = |value: &Value| value.any(&|part| matches!(part, Value::Unknown | Value::Captured(..)));
+    // A column that is only emptied may be filled again with what was kept of it.
+    let empties = |value: &Value| matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_));
+    let unclear = |value: &Value| empties(value) || value.any(&|part| matches!(part, Value::Unknown | Value::Captured(..)));
     let between = view.events().take_while(|(index, _)| *index < write.index).filter(|(index, _)| *index > read.index);
     between.filter(|(_, event)| event.in_loop.is_none() || event.in_loop == write.event.in_loop).any(|(_, event)| {
         let on_the_way = || !event.detached && event.guards.iter().all(|guard| write.event.guards.contains(guard));
