@@ -3,18 +3,19 @@
 
 use super::added::asks_for_its_own;
 use super::candidate::Candidate;
-use super::changed::{changed_inside, laid_over};
+use super::changed::{changed_inside, goes_back_whole, laid_over};
 use super::claim::claim;
 use super::counted::counted_before;
 use super::damage::{of_count, of_last_few, of_limit, of_noted, of_order, of_place};
 use super::debounce::ends_soon;
 use super::effects::{decided, row_locked, under_a_shared_lock};
+use super::exists::says_exists;
 use super::new_key::asks_for_what_is_new;
 use super::once::{check_then_insert, unbacked_calls};
 use super::row_named::{compares_what_was_read, names_another_row};
 use super::rows::{
-    RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, found_or_added, open_writes, row_reads, row_writes,
-    same_table,
+    RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, found_or_added, open_writes, read_anew, row_reads,
+    row_writes, same_table,
 };
 use super::subject::Judged;
 use super::view::View;
@@ -44,7 +45,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
             if locked || handed_over_apart(view, read.event, write.event) {
                 continue;
             }
-            let Some((rank, candidate)) = judge(view, read, &write) else { continue };
+            let Some((rank, candidate)) = judge(view, &read_anew(view, *read, &write), &write) else { continue };
             match best.iter_mut().find(|(index, ..)| *index == read.index) {
                 Some((_, known, ..)) if *known <= rank => {}
                 Some(entry) => *entry = (read.index, rank, write.index, candidate),
@@ -76,6 +77,7 @@ fn stored_values(view: &View<'_>, found: &mut Judged) {
         let read = view.events().take_while(|(at, _)| *at < index).find(|(at, earlier)| {
             earlier.kv().is_some_and(|kv| kv.op == CommandKind::Get && kv.key == set.key && kv.key != Value::Unknown)
                 && (computes_from(view, &column, *at) || changed_inside(view, &set.value, *at, index).is_some())
+                && !was_nothing(view, *at, event)
         });
         let Some((read_at, read)) = read else { continue };
         let message = "the stored value is read, changed in memory and written back: two requests at once read the same value, and one change is lost";
@@ -89,6 +91,15 @@ fn stored_values(view: &View<'_>, found: &mut Judged) {
         }
         found.push(candidate.at_most(if set.sure { Confidence::High } else { Confidence::Medium }));
     }
+}
+
+/// Whether on the way to a write nothing was found: nothing of what was read goes back.
+fn was_nothing(view: &View<'_>, read: u32, write: &FlatEvent) -> bool {
+    write.guards.iter().any(|guard| {
+        // Of one of several it is not known which holds.
+        let cond = view.flat.conds.get(guard.cond as usize).filter(|cond| !matches!(cond.value, Value::Mix(_)));
+        cond.and_then(|cond| says_exists(view, &cond.value, read)).is_some_and(|exists| exists != guard.holds)
+    })
 }
 
 /// The fault between a read and a write, with its rank: the lower, the more it says.
@@ -224,20 +235,33 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
             .then(|| changed_inside(view, &column.value, read.index, write.index))
             .flatten()
     };
+    let kept = |column: &Column| {
+        computes_from(view, column, read.index) || inside(column).is_some() || laid_over(view, column, read.index)
+    };
+    let own_table = read.statement.table.as_ref().zip(write.statement.table.as_ref());
+    let own_table = write.statement.whole && own_table.is_some_and(|(one, other)| view.world.schema.same(one, other));
+    let whole = |column: &Column| own_table && goes_back_whole(view, column, read.index, write.index);
     let changed = write.statement.sets.iter().filter(|column| {
-        column.kind == ColumnKind::Equal
-            && (computes_from(view, column, read.index) || inside(column).is_some() || laid_over(view, column, read.index))
+        column.kind == ColumnKind::Equal && (kept(column) || whole(column)) && !set_before(view, read, write, &column.name)
     });
     // An identity is not counted up, and rows that belong to this one are written one by one.
     let of = write.statement.table.as_deref().or(read.statement.table.as_deref());
     let changed = changed.filter(|column| presumed || is_set_on_what_was_read(view, read, write, column));
-    let mut changed = changed.filter(|column| column.name != "id" && !view.world.schema.is_relation(of, &column.name));
-    let column = changed.find(|column| !presumed || columns_of(view, &column.value, read.index).contains(&column.name))?;
-    let message = format!(
-        "`{}` of {} is read, changed in memory and written back: two requests at once read the same value, and one change is lost",
-        column.name,
-        row_of(view, write, read, &column.name)
-    );
+    let changed = changed.filter(|column| column.name != "id" && !view.world.schema.is_relation(of, &column.name));
+    let mut changed = changed.filter(|column| !presumed || columns_of(view, &column.value, read.index).contains(&column.name));
+    let first = changed.next()?;
+    let column = if kept(first) { first } else { changed.find(|column| kept(column)).unwrap_or(first) };
+    let message = match kept(column) {
+        true => format!(
+            "`{}` of {} is read, changed in memory and written back: two requests at once read the same value, and one change is lost",
+            column.name,
+            row_of(view, write, read, &column.name)
+        ),
+        false => format!(
+            "a row of {} is read, changed in memory and saved whole: what another request changes of it meanwhile goes back to what it was",
+            table(write, read)
+        ),
+    };
     let mut found = candidate(view, "lost-update", read, write, message, "read here");
     let last_few = of_last_few(view, read, inside(column));
     found.severity = of_count(view, read, column).or(of_noted(view, column)).or(last_few).or(of_place(view, write, column));
@@ -248,6 +272,24 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
         found.add(Role::State, at, "changed in memory here".to_owned());
     }
     Some(found)
+}
+
+/// Whether on the way to a write a column was set anew to what no read gave: all that it becomes later comes of that.
+fn set_before(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &str) -> bool {
+    // A column that is only emptied may be filled again with what was kept of it.
+    let empties = |value: &Value| matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_));
+    let unclear = |value: &Value| empties(value) || value.any(&|part| matches!(part, Value::Unknown | Value::Captured(..)));
+    let between = view.events().take_while(|(index, _)| *index < write.index).filter(|(index, _)| *index > read.index);
+    between.filter(|(_, event)| event.in_loop.is_none() || event.in_loop == write.event.in_loop).any(|(_, event)| {
+        let on_the_way = || !event.detached && event.guards.iter().all(|guard| write.event.guards.contains(guard));
+        match &event.act {
+            Act::Write { place: Value::Member(of, name), value, op: None, if_null: false } => {
+                let elsewhere = || !unclear(value) && !view.flat.made_of(value).contains(&read.index);
+                column_key(name) == column && view.flat.part_of(of).contains(&read.index) && elsewhere() && on_the_way()
+            }
+            _ => false,
+        }
+    })
 }
 
 /// Whether what a session writes is a column of a row as it was read, and not of one of another table that it holds too.

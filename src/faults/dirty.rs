@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::rows::selects;
 use super::view::View;
 use crate::facts::{Act, Value};
-use crate::program::{Column, ColumnKind, FlatEvent, Ty, What, column_key, table_key, unwrapped};
+use crate::program::{Column, ColumnKind, FlatEvent, Op, Ty, What, column_key, table_key, unwrapped};
 
 /// The columns set on loaded entities before a save: all of them, or those of one entity.
 pub(super) fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>, table: Option<&str>) -> Vec<Column> {
@@ -28,7 +28,7 @@ pub(super) fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>, table:
         }
         let another =
             || of_entity.as_ref().zip(table).is_some_and(|(saved, table)| is_of_another(view, event, owner, saved, table));
-        if entity.is_some_and(|entity| *entity != **owner) && another() {
+        if entity.is_some_and(|entity| *entity != **owner) && (is_saved_itself(view, owner) || another()) {
             continue;
         }
         let old = Value::Member(owner.clone(), name.clone());
@@ -42,6 +42,14 @@ pub(super) fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>, table:
         columns.push(Column { name: column_key(name), kind, value });
     }
     columns
+}
+
+/// Whether what a record leads to is saved by itself: it is a row of its own.
+fn is_saved_itself(view: &View<'_>, value: &Value) -> bool {
+    let saves = |event: &FlatEvent| {
+        event.statement().is_some_and(|write| matches!(write.op, Op::Save | Op::Update) && write.entity.as_ref() == Some(value))
+    };
+    matches!(value, Value::Member(..)) && view.events().any(|(_, event)| saves(event))
 }
 
 /// Whether a value is an object that was made on the way, of a class by its constructor or by another of its functions: whatever it was

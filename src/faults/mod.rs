@@ -20,6 +20,7 @@ mod dirty;
 mod disk;
 mod early_release;
 mod effects;
+mod exists;
 mod factory;
 mod fails_open;
 mod finding;

@@ -2,7 +2,7 @@
 //! learns the same twice.
 
 use super::effects::{effect, idempotent};
-use super::rows::says_exists;
+use super::exists::says_exists;
 use super::view::View;
 use crate::facts::{Act, Guard};
 use crate::program::FlatEvent;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::candidate::{Candidate, Only};
 use super::effects::fresh;
-use super::rows::says_exists;
+use super::exists::says_exists;
 use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::{StateChange, base, changes, tests_guarding};
 use super::view::View;

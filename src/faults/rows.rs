@@ -11,7 +11,7 @@ use super::view::View;
 use crate::facts::{Act, Guard, Value};
 use crate::program::{Column, FlatEvent, Op, Statement, Ty, What, column_key};
 use crate::rules::{CommandKind, Meaning, Scope};
-use crate::syntax::{BinaryOp, Shape};
+use crate::syntax::BinaryOp;
 
 /// A write of rows, in one form for statements and for entities saved.
 pub struct RowWrite<'v> {
@@ -45,6 +45,7 @@ impl RowWrite<'_> {
 }
 
 /// A read of rows.
+#[derive(Clone, Copy)]
 pub struct RowRead<'v> {
     /// The event.
     pub index: u32,
@@ -238,13 +239,44 @@ pub fn same_table(read: &RowRead<'_>, write: &RowWrite<'_>, view: &View<'_>) -> 
     if write.statement.entity.as_ref().is_some_and(|entity| read.gave(entity)) {
         return true;
     }
+    if is_new_beside(view, read, write) {
+        return false;
+    }
     match (&read.statement.table, &write.statement.table) {
         (Some(left), Some(right)) => view.world.schema.same(left, right),
         // A saved entity is of the table it was read from.
         _ => {
             write.statement.entity.as_ref().is_some_and(|entity| view.flat.part_of(entity).contains(&read.index))
-                || write.statement.table.is_none() && depends_on(view, write, read.index)
+                || write.statement.table.is_none() && !is_read_elsewhere(view, write) && depends_on(view, write, read.index)
         }
+    }
+}
+
+/// Whether what is saved was made of nothing, and is not given the identity of what was read.
+fn is_new_beside(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
+    let of_nothing = matches!(&write.statement.entity, Some(Value::Mix(parts)) if parts.is_empty());
+    let mut named = write.statement.sets.iter().filter(|column| view.world.schema.is_implied(&column.name));
+    of_nothing && !named.any(|column| view.flat.depends(&column.value).contains(&read.index))
+}
+
+/// Whether the entity that is saved is of rows that are read on the way: a read that only says which is none of them.
+fn is_read_elsewhere(view: &View<'_>, write: &RowWrite<'_>) -> bool {
+    write.statement.entity.as_ref().is_some_and(|entity| is_loaded(view, entity))
+}
+
+/// The read of a record that is read anew just before it is changed: what was read first is not what is written back.
+pub(super) fn read_anew<'v>(view: &View<'v>, read: RowRead<'v>, write: &RowWrite<'v>) -> RowRead<'v> {
+    let guards = &write.event.guards;
+    let again = view.events().take_while(|(at, _)| *at < write.index).filter(|(at, _)| *at > read.index).filter(|(_, event)| {
+        let entity = event.statement().filter(|again| again.op == Op::Select).and_then(|again| again.entity.as_ref());
+        let same = entity.is_some_and(|entity| {
+            write.statement.entity.as_ref() == Some(entity) && view.flat.part_of(entity).contains(&read.index)
+        });
+        same && event.guards.iter().all(|guard| guards.contains(guard))
+    });
+    match again.last() {
+        Some((_, event)) => RowRead { event, ..read },
+        None => read,
     }
 }
 
@@ -345,28 +377,39 @@ pub fn each_part<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Valu
 
 /// The same, but for what only decides which value it is, and for what a call is asked whose answer somebody else works out.
 pub(super) fn each_made_of<'v>(view: &View<'v>, value: &Value, visit: &mut dyn FnMut(&Value)) {
-    // What others answer is not made of the question: a service, or a function of a library that is waited for.
-    let outside = |at: &u32| {
-        let event = view.event(*at);
-        let waits = matches!(event.what, What::Nothing) && matches!(event.act, Act::Call { awaited: true, .. });
-        let of_library = || {
-            let callee = event.call().map(|(callee, _)| callee).filter(|callee| matches!(callee, Value::Module(..)));
-            callee.is_some_and(|callee| matches!(view.world.tree.ty(callee, event.origin.0.file), Ty::Lib { .. }))
-        };
-        event.answers_from_outside() || waits && of_library()
-    };
     let mut made_of = view.flat.made_of(value);
-    made_of.retain(|at| !outside(at));
+    made_of.retain(|at| !answered_outside(view, view.event(*at)));
     parts_among(view, value, &made_of, visit);
+}
+
+/// Whether somebody else answers a call: a service, or a function of a library that is waited for. The answer is not made of the
+/// question.
+fn answered_outside(view: &View<'_>, event: &FlatEvent) -> bool {
+    let waits = matches!(event.what, What::Nothing) && matches!(event.act, Act::Call { awaited: true, .. });
+    let of_library = || {
+        let callee = event.call().map(|(callee, _)| callee).filter(|callee| matches!(callee, Value::Module(..)));
+        callee.is_some_and(|callee| matches!(view.world.tree.ty(callee, event.origin.0.file), Ty::Lib { .. }))
+    };
+    event.answers_from_outside() || waits && of_library()
+}
+
+/// Whether what a call gives is worked out in this process from what it was given.
+pub(super) fn works_out(view: &View<'_>, event: &FlatEvent) -> bool {
+    only_computes(event) && !answered_outside(view, event)
+}
+
+fn only_computes(event: &FlatEvent) -> bool {
+    matches!(&event.what, What::Nothing)
+        || matches!(&event.what, What::Meant(meant) if matches!(meant.is, Meaning::Pass | Meaning::Pure | Meaning::Calls | Meaning::Least | Meaning::Greatest | Meaning::Time))
 }
 
 fn parts_among<'v>(view: &View<'v>, value: &Value, events: &HashSet<u32>, visit: &mut dyn FnMut(&Value)) {
     value.walk(&mut |part| visit(part));
     for index in events {
         let event = view.event(*index);
-        let computes = matches!(&event.what, What::Nothing)
-            || matches!(&event.what, What::Meant(meant) if matches!(meant.is, Meaning::Pass | Meaning::Pure | Meaning::Calls | Meaning::Least | Meaning::Greatest | Meaning::Time));
-        if computes && let Some((_, args)) = event.call() {
+        if only_computes(event)
+            && let Some((_, args)) = event.call()
+        {
             args.iter().for_each(|(_, arg)| arg.walk(&mut |part| visit(part)));
             event.returns.iter().for_each(|(value, _)| value.walk(&mut |part| visit(part)));
         }
@@ -410,52 +453,4 @@ pub(super) fn named_part(value: &Value) -> Option<(&Value, &str)> {
         },
         _ => None,
     }
-}
-
-/// Whether a condition holding means that what was read exists; `None` where it says neither.
-pub fn says_exists(view: &View<'_>, value: &Value, read: u32) -> Option<bool> {
-    if !view.flat.depends(value).contains(&read) {
-        return None;
-    }
-    match value {
-        Value::Not(inner) => says_exists(view, inner, read).map(|exists| !exists),
-        Value::Is(inner, shape) => match &**shape {
-            Shape::Null => says_exists(view, inner, read).map(|exists| !exists),
-            Shape::Present | Shape::Ok | Shape::Bool(true) => says_exists(view, inner, read),
-            Shape::Bool(false) | Shape::Err => says_exists(view, inner, read).map(|exists| !exists),
-            _ => None,
-        },
-        Value::Op(op, pair) => {
-            let zero = pair.iter().any(|side| matches!(side, Value::Number(number) if *number == 0.0 || *number == 1.0));
-            let one = matches!(&pair[1], Value::Number(number) if *number == 1.0);
-            if !zero {
-                return None;
-            }
-            match (op, one) {
-                (BinaryOp::Greater | BinaryOp::NotEqual, false) | (BinaryOp::GreaterEqual | BinaryOp::Equal, true) => Some(true),
-                (BinaryOp::Equal | BinaryOp::LessEqual, false) | (BinaryOp::Less, true) => Some(false),
-                _ => None,
-            }
-        }
-        Value::Mix(parts) => parts.iter().find_map(|part| says_exists(view, part, read)),
-        Value::All(parts) | Value::Any(parts) => parts.iter().find_map(|part| says_exists(view, part, read)),
-        Value::Flat(index) => {
-            let name = view.event(*index).call().and_then(|(callee, _)| view.world.tree.name_of(callee)).unwrap_or_default();
-            Some(!view.world.tree.book.verbs.is_absence(&name))
-        }
-        Value::Member(of, _) if answers_apart(view, of, read) => None,
-        Value::Member(..) | Value::Index(..) | Value::Element(_) => Some(true),
-        _ => None,
-    }
-}
-
-/// Whether a function that gives one of several answers gives none of them because of a read, and the row is none of them: how it
-/// went says nothing of the row.
-fn answers_apart(view: &View<'_>, of: &Value, read: u32) -> bool {
-    let Value::Flat(at) = of else { return false };
-    let event = view.event(*at);
-    let from_it = |(value, on): &(Value, Vec<Guard>)| {
-        view.flat.part_of(value).contains(&read) || on.iter().any(|guard| view.cond_depends(guard.cond).contains(&read))
-    };
-    event.inlined && event.returns.len() > 1 && !event.returns.iter().any(from_it)
 }

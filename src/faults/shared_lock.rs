@@ -4,13 +4,13 @@
 use super::candidate::Candidate;
 use super::debounce::{cost, ends_soon};
 use super::effects::{effect, idempotent};
+use super::exists::says_exists;
 use super::fails_open::{answered_as_taken, caught_as_taken, fails_open};
 use super::negative::says_it_failed;
 use super::not_released::not_released;
 use super::pairs::{Taken, as_a_rule, commands, frees, is_mark, is_spent, later, outlasts, passed_by};
 use super::process_counter::is_time;
 use super::reason::{Reason, Why};
-use super::rows::says_exists;
 use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};

@@ -382,6 +382,7 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
         let named = |field: &Value| field.text().or_else(|| look.tree.name_of(field));
         statement.only = Some(fields.iter().filter_map(named).map(|name| super::column_key(&name)).collect());
     }
+    statement.whole |= meant.flag("whole");
     statement.conflict |= meant.flag("conflict");
     statement.keyed |= meant.flag("keyed");
     statement.row_lock |= meant.flag("lock");

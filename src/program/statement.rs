@@ -107,6 +107,8 @@ pub struct Statement {
     pub entity: Option<Value>,
     /// The only columns a save writes, where it says so.
     pub only: Option<Vec<String>>,
+    /// A save writes every column of the row, changed or not.
+    pub whole: bool,
     /// False where the receiver was taken by its looks.
     pub sure: bool,
     /// The library that runs it, where a pack knows it.
@@ -139,6 +141,7 @@ impl Statement {
             subquery: false,
             entity: None,
             only: None,
+            whole: false,
             sure: true,
             library: None,
         }

@@ -6,8 +6,9 @@ use super::wrapped::{Given, Unwrapped};
 use super::{Around, DEEPEST, Held, LONGEST, Writer, joined};
 use crate::facts::{Act, FnRef, Guard, Value};
 use crate::files::Atom;
-use crate::program::flat::{Flat, FlatCond, FlatEvent, Spot, What, plain};
-use crate::program::{Meant, Tree, Ty};
+use crate::program::bind::{Site, bind};
+use crate::program::flat::{Flat, FlatCond, FlatEvent, Look, Spot, What, plain};
+use crate::program::{Meant, Statement, Tree, Ty};
 use crate::rules::{CommandKind, Meaning};
 use crate::syntax::ExitKind;
 
@@ -166,7 +167,8 @@ impl Writer<'_, '_> {
                 last_hops = (event.hops.clone(), joined(&around.hops, &event.hops));
             }
             let hops = last_hops.1.clone();
-            let changed = needs_binding(event, &act) && !means_the_overridden(self.tree, event);
+            let open = needs_binding(event, &act);
+            let overridden = open && means_the_overridden(self.tree, event);
             self.events.push(FlatEvent {
                 at: event.at,
                 hops: hops.clone(),
@@ -188,7 +190,9 @@ impl Writer<'_, '_> {
                 returns: subst.returns(event, &map, first_cond, self),
             });
             pending.push((number, index));
-            if changed && !event.inlined {
+            if overridden {
+                self.tell_the_overridden(index);
+            } else if open && !event.inlined {
                 let deeper = Around {
                     guards,
                     within,
@@ -243,6 +247,20 @@ impl Writer<'_, '_> {
                 let ending = self.events.split_off(from);
                 self.endings.push((own, ending));
             }
+        }
+    }
+
+    /// Which columns an overridden method saves may stand in what the caller hands on to it.
+    fn tell_the_overridden(&mut self, index: u32) {
+        let event = &self.events[index as usize];
+        let (function, number) = event.origin;
+        let own = self.tree.facts(function).and_then(|facts| facts.events.get(number as usize));
+        let (Some(Act::Call { callee, .. }), Some((_, args))) = (own.map(|own| &own.act), event.call()) else { return };
+        let look = Look { tree: self.tree, events: &self.events };
+        let told = bind(&look, &Site { callee, args, file: function.file, awaited: false });
+        if let (What::Statement(known), What::Statement(told)) = (&event.what, told) {
+            let known = Statement { only: told.only.clone(), whole: told.whole, ..(**known).clone() };
+            self.events[index as usize].what = What::Statement(Arc::new(known));
         }
     }
 
@@ -352,6 +370,7 @@ impl Subst<'_, '_> {
                 Value::This(function) if *function == self.target => writer.part_given(&self.receiver, name),
                 _ => None,
             },
+            Value::Choose(parts) => self.chosen(parts, map, writer).map(|one| self.value(one, map, writer)),
             Value::Captured(function, name) if self.made_by.iter().any(|(maker, _)| maker == function) => {
                 self.captured(*function, name)
             }

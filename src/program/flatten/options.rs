@@ -39,6 +39,12 @@ impl Subst<'_, '_> {
         truth.is_some_and(|truth| truth != guard.holds)
     }
 
+    /// Which of two values it is, where what this call gives settles it.
+    pub(super) fn chosen<'v>(&self, parts: &'v [Value; 3], map: &[Option<Value>], writer: &Writer<'_, '_>) -> Option<&'v Value> {
+        let cond = self.speaks_of_argument(&parts[0]).then(|| self.value(&parts[0], map, writer))?;
+        self.truth(&cond).map(|holds| &parts[if holds { 1 } else { 2 }])
+    }
+
     fn settles(&self, cond: &Value, flat: &Flat, writer: &Writer<'_, '_>) -> Option<bool> {
         match cond {
             Value::Not(inner) => self.settles(inner, flat, writer).map(|truth| !truth),
@@ -61,6 +67,14 @@ impl Subst<'_, '_> {
             Value::Text(text) => Some(!text.is_empty()),
             Value::Function(_) => Some(true),
             Value::Not(inner) => self.truth(inner).map(|truth| !truth),
+            Value::All(parts) => match parts.iter().map(|part| self.truth(part)).collect::<Vec<_>>() {
+                known if known.contains(&Some(false)) => Some(false),
+                known => (!known.is_empty() && known.iter().all(|truth| *truth == Some(true))).then_some(true),
+            },
+            Value::Choose(parts) => match self.truth(&parts[0]) {
+                Some(holds) => self.truth(&parts[if holds { 1 } else { 2 }]),
+                None => self.truth(&parts[1]).filter(|truth| self.truth(&parts[2]) == Some(*truth)),
+            },
             Value::Op(BinaryOp::Equal, pair) => self.same(&pair[0], &pair[1]),
             Value::Op(BinaryOp::NotEqual, pair) => self.same(&pair[0], &pair[1]).map(|same| !same),
             Value::Is(inner, shape) => match &**shape {
