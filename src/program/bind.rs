@@ -393,9 +393,7 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
     statement.ordered |= meant.flag("ordered");
     statement.unheld |= meant.flag("unheld");
     statement.implicit |= meant.flag("implicit");
-    if meant.flag("atomic") {
-        statement.subquery = true;
-    }
+    statement.subquery |= meant.flag("atomic");
 }
 
 fn table_name(look: &Look<'_>, value: &Value, file: u32) -> Option<String> {
