@@ -1,14 +1,14 @@
 //! `lock-released-before-commit`: a lock freed inside a transaction that commits later.
 
 use super::candidate::Candidate;
-use super::effects::{idempotent, in_itself, reads, row_locked};
+use super::effects::{idempotent, in_itself, row_locked};
 use super::holds::{Freed, Hold, Reach, holds};
 use super::rows::row_writes;
 use super::transactions::{commits, on_the_way, transactions};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, Op, Spot, What};
+use crate::program::{FlatEvent, Look, Op, Spot, What, relative_to};
 use crate::rules::Meaning;
 
 pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
@@ -83,7 +83,7 @@ fn in_one_session(view: &View<'_>, work: &FlatEvent, commit: &FlatEvent) -> bool
 /// Whether an event writes rows that only the lock decides about.
 fn decides(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
     let writes = match &event.what {
-        What::Statement(statement) if statement.op == Op::Save && saved_blindly(view, index) => false,
+        What::Statement(statement) if statement.op == Op::Save && saved_by_the_database(view, index) => false,
         What::Statement(statement) => statement.writes() && idempotent(view, event).is_none() && in_itself(view, event).is_none(),
         What::Meant(meant) => meant.is == Meaning::Flush,
         _ => changes_a_row(view, event),
@@ -91,31 +91,24 @@ fn decides(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
     writes && row_locked(view, index, event).is_none()
 }
 
-/// Whether nothing that a save changes of a row rests on what was read: the database works it out itself, as it adds one.
-fn saved_blindly(view: &View<'_>, index: u32) -> bool {
+/// Whether the database works out itself all that a save changes of a row, as it adds one to what is there.
+fn saved_by_the_database(view: &View<'_>, index: u32) -> bool {
     let writes: Vec<_> = row_writes(view).into_iter().filter(|write| write.index == index).collect();
     let mut sets = writes.iter().flat_map(|write| &write.statement.sets).peekable();
     sets.peek().is_some()
         && writes.iter().all(|write| write.statement.op == Op::Update)
-        && sets.all(|column| !rests_on_a_read(view, view.event(index), &column.value))
+        && sets.all(|column| by_the_database(view, &column.value, &column.name))
 }
 
-/// Whether what is written, or whether it is, comes from what was read.
-fn rests_on_a_read(view: &View<'_>, event: &FlatEvent, value: &Value) -> bool {
-    let read = |at: &u32| reads(view.event(*at));
-    view.flat.depends(value).iter().any(read) || event.guards.iter().any(|guard| view.cond_depends(guard.cond).iter().any(read))
+fn by_the_database(view: &View<'_>, value: &Value, column: &str) -> bool {
+    relative_to(&Look { tree: view.world.tree, events: &view.flat.events }, value, column, 0)
 }
 
 /// Whether an event sets a column of a row that was read; the transaction's end writes it.
 fn changes_a_row(view: &View<'_>, event: &FlatEvent) -> bool {
-    let Act::Write { place: Value::Member(owner, _), value, op, .. } = &event.act else { return false };
-    let decided = op.is_some() || rests_on_a_read(view, event, value);
-    decided
-        && view
-            .flat
-            .depends(owner)
-            .iter()
-            .any(|at| view.event(*at).statement().is_some_and(|statement| statement.op == Op::Select))
+    let Act::Write { place: Value::Member(owner, name), value, .. } = &event.act else { return false };
+    let of_a_row = |at: &u32| view.event(*at).statement().is_some_and(|statement| statement.op == Op::Select);
+    !by_the_database(view, value, name) && view.flat.depends(owner).iter().any(of_a_row)
 }
 
 fn candidate(view: &View<'_>, hold: &Hold, told: (Spot, &str), depth: usize, freed: Freed, work: &FlatEvent) -> Candidate {

@@ -376,7 +376,7 @@ fn assigned(look: &Look<'_>, name: &str, value: &Value) -> Column {
 }
 
 /// Whether a value is computed by the database from the column's own old value.
-fn relative_to(look: &Look<'_>, value: &Value, name: &str, depth: u32) -> bool {
+pub fn relative_to(look: &Look<'_>, value: &Value, name: &str, depth: u32) -> bool {
     if depth > 8 {
         return false;
     }

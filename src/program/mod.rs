@@ -36,7 +36,7 @@ mod tree;
 mod ty;
 
 pub use aliases::Aliases;
-pub use columns::{entity_columns, names_a_member};
+pub use columns::{entity_columns, names_a_member, relative_to};
 pub use deploy::{Copies, Counted, Deployment, deployments, forks};
 pub use flat::{Flat, FlatCond, FlatEvent, Look, Presumed, Spot, What};
 pub use flatten::Flattener;
