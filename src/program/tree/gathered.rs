@@ -163,21 +163,22 @@ impl Tree {
 
     /// The functions that a value names; where it is what a function was given, what its callers give.
     fn named_by(&self, value: &Value, by: Option<(FnRef, u32)>, found: &mut Vec<Gathered>) {
-        let file = owner_file(value);
-        if let Ty::Function(function) = self.ty(value, file) {
-            let gathered = Gathered { function, by };
-            if !found.contains(&gathered) {
-                found.push(gathered);
+        let given = match value {
+            Value::Param(function, index) => Some((*function, *index, None)),
+            Value::Member(of, name) => match &**of {
+                Value::Param(function, index) => Some((*function, *index, Some(name))),
+                _ => None,
+            },
+            _ => None,
+        };
+        let Some((function, index, member)) = given.filter(|(function, ..)| self.given.calls.contains_key(function)) else {
+            if let Ty::Function(function) = self.ty(value, owner_file(value)) {
+                let gathered = Gathered { function, by };
+                if !found.contains(&gathered) {
+                    found.push(gathered);
+                }
             }
             return;
-        }
-        let (function, index, member) = match value {
-            Value::Param(function, index) => (*function, *index, None),
-            Value::Member(of, name) => match &**of {
-                Value::Param(function, index) => (*function, *index, Some(name)),
-                _ => return,
-            },
-            _ => return,
         };
         for call in self.given.calls.get(&function).into_iter().flatten().take(MOST) {
             let event = self.facts(call.0).and_then(|facts| facts.events.get(call.1 as usize));
