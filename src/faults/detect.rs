@@ -88,7 +88,8 @@ pub fn detect(
     let found = sift(found, &mut sightings, |_, candidate| {
         (candidate.rule != migration::RULE && seeded.contains(&candidate.work)).then_some(Why::SaidElsewhere)
     });
-    let mut standing = Standing::of(&reach, flattener, &found);
+    let never_runs = |function: FnRef| nobodys.never_runs(function);
+    let mut standing = Standing::of(&reach, &never_runs, flattener, &found);
     let found = sift(found, &mut sightings, |function, candidate| {
         (!candidate.stands && !standing.stands(function, candidate)).then_some(Why::CallersDecide)
     });

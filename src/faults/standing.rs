@@ -16,6 +16,7 @@ fn key(candidate: &Candidate) -> Key {
 /// Tells which faults callers confirm.
 pub(super) struct Standing<'s, 't> {
     reach: &'s Reach,
+    never_runs: &'s dyn Fn(FnRef) -> bool,
     flattener: &'s Flattener<'t>,
     seen: HashSet<(FnRef, Key)>,
     /// Functions with the places at which they see a lock that is at fault, whatever it is held around.
@@ -25,11 +26,16 @@ pub(super) struct Standing<'s, 't> {
 
 impl<'s, 't> Standing<'s, 't> {
     /// Of all faults seen.
-    pub fn of(reach: &'s Reach, flattener: &'s Flattener<'t>, found: &[(FnRef, Candidate)]) -> Standing<'s, 't> {
+    pub fn of(
+        reach: &'s Reach,
+        never_runs: &'s dyn Fn(FnRef) -> bool,
+        flattener: &'s Flattener<'t>,
+        found: &[(FnRef, Candidate)],
+    ) -> Standing<'s, 't> {
         let seen = found.iter().map(|(function, candidate)| (*function, key(candidate))).collect();
         let locks = found.iter().filter(|(_, candidate)| candidate.of_one_lock(candidate));
         let locks = locks.map(|(function, candidate)| (*function, candidate.cause)).collect();
-        Standing { reach, flattener, seen, locks, known: HashMap::new() }
+        Standing { reach, never_runs, flattener, seen, locks, known: HashMap::new() }
     }
 
     /// Whether a fault seen in a function stands. A function that is entered from outside, or that nobody calls, answers for
@@ -45,10 +51,12 @@ impl<'s, 't> Standing<'s, 't> {
         // A circle of callers confirms itself.
         self.known.insert((function, key), true);
         let reach = self.reach;
-        let mut callers = reach.callers(function).filter(|caller| *caller != function && reach.serves(*caller)).peekable();
+        // Who never runs confirms nothing, and speaks against nothing.
+        let counts = |caller: &FnRef| *caller != function && reach.serves(*caller) && !(self.never_runs)(*caller);
+        let callers: Vec<FnRef> = reach.callers(function).filter(counts).collect();
         let stands = reach.entry(function).is_some()
-            || callers.peek().is_none()
-            || callers.any(|caller| {
+            || callers.is_empty()
+            || callers.into_iter().any(|caller| {
                 if self.seen.contains(&(caller, key)) {
                     return self.confirmed(caller, key);
                 }
