@@ -86,3 +86,21 @@ fn what_is_written_out_does_not_depend_on_what_was_before() {
         }
     }
 }
+
+/// One file whose `count` modules each take all that the others have: a name that none of them has leads from each to each.
+fn write_rings(root: &Path, count: usize) {
+    let mut text = String::new();
+    for at in 0..count {
+        writeln!(text, "pub mod part{at} {{\n    pub struct Own{at};\n}}\npub use self::part{at}::*;").unwrap();
+    }
+    text.push_str("pub fn job(made: Made) { made.save(); }\n");
+    fs::write(root.join("lib.rs"), text).unwrap();
+}
+
+#[test]
+fn names_that_lead_from_each_to_each_are_looked_for_once() {
+    let root = tempfile::tempdir().unwrap();
+    write_rings(root.path(), 40);
+    let out = Command::new(assert_cmd::cargo::cargo_bin!("lockcheck")).arg("scan").arg(root.path()).output().unwrap();
+    assert_eq!(out.status.code(), Some(0), "{}", String::from_utf8_lossy(&out.stderr));
+}

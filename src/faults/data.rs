@@ -22,7 +22,7 @@ use super::view::View;
 use super::ways;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
-use crate::program::{Column, ColumnKind, FlatEvent, Op, Spot, column_key, table_key};
+use crate::program::{Column, ColumnKind, FlatEvent, Op, Spot, column_key, is_version, table_key};
 use crate::rules::{CommandKind, Meaning, Severity};
 use crate::syntax::BinaryOp;
 
@@ -364,16 +364,14 @@ fn number_from_max(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) ->
 }
 
 fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
-    if write.statement.conditional() {
-        return None;
-    }
     // Each of them may be the one that is spent: a row is also compared with the time, or with who asks.
     let guards = write.guards(view);
     let mut compared = guards.iter().filter_map(|guard| view.flat.conds.get(guard.cond as usize));
     let of_one_table = same_table(read, write, view);
     let guard = compared.find(|cond| {
         let spent = || of_one_table && spends(view, read, write, &cond.value);
-        compares(view, &cond.value, read.index) && (spent() || adds_to_counted(view, read, write, &cond.value))
+        let and_spends = || spent() || adds_to_counted(view, read, write, &cond.value);
+        compares(view, &cond.value, read.index) && !repeats(view, read, write, &cond.value) && and_spends()
     })?;
     let message = format!(
         "{} is compared with its limit and then spent by a write that does not compare again: two requests at once both pass",
@@ -383,6 +381,13 @@ fn check_then_act(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> 
     found.severity = of_limit(view, read, write, &guard.value);
     found.add(Role::Check, guard.at, "compared here".to_owned());
     Some(found)
+}
+
+/// Whether a write asks again for what a condition compared: for one of its columns, or for what cannot be told apart from them.
+fn repeats(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, cond: &Value) -> bool {
+    let compared = columns_of(view, cond, read.index);
+    let again = |column: &Column| compared.contains(&column.name) || is_version(&column.name);
+    write.statement.conditional() && (compared.is_empty() || write.statement.subquery || write.statement.wheres.iter().any(again))
 }
 
 /// Whether a write spends what a condition compared.

@@ -244,9 +244,11 @@ pub(super) fn key_hit<'v>(view: &View<'v>, event: &'v FlatEvent) -> Option<(&'v 
     view.world.schema.keys(table).into_iter().find(hit).map(|key| (table.as_str(), key))
 }
 
-/// Whether a value is new each time (a random id), so that a unique key on it decides nothing.
+/// Whether a value is new each time (a random id, what the database makes of nothing that it is given), so that a unique key on it
+/// decides nothing.
 pub fn fresh(view: &View<'_>, value: &Value) -> bool {
-    view.flat.depends(value).iter().any(|index| view.event(*index).meant(Meaning::Fresh).is_some())
+    let of_nothing = matches!(value, Value::Mix(parts) if parts.is_empty());
+    of_nothing || view.flat.depends(value).iter().any(|index| view.event(*index).meant(Meaning::Fresh).is_some())
 }
 
 /// Whether an event is a claim: its answer tells one winner among all copies.

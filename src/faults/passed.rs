@@ -1,5 +1,6 @@
 //! What must hold behind a call that leaves with an error where it does not: checks that a function of their own makes
-//! (`ensure_open(order)`, `voucher.ensure_open()?`), or a loop over what is asked for.
+//! (`ensure_open(order)`, `voucher.ensure_open()?`), or a loop over what is asked for; and behind a condition of the tree's own, which
+//! gives its answer on several ways (`token.is_valid()`).
 
 use std::rc::Rc;
 
@@ -22,7 +23,27 @@ pub(super) fn passed(view: &View<'_>, index: u32) -> Rc<[Guard]> {
             errors.for_each(|(_, on)| learn(&mut known, on));
         }
     }
+    let mut at = 0;
+    while let Some(guard) = known.get(at).copied() {
+        answered(view, guard, &mut known);
+        at += 1;
+    }
     known.split_off(own).into()
+}
+
+/// Adds what a condition of the tree's own (`token.is_valid()`) says by its answer: where it would have given the opposite, it did not.
+fn answered(view: &View<'_>, guard: Guard, known: &mut Vec<Guard>) {
+    let Some(cond) = view.flat.conds.get(guard.cond as usize) else { return };
+    let (value, holds) = match &cond.value {
+        Value::Not(inner) => (&**inner, !guard.holds),
+        value => (value, guard.holds),
+    };
+    let Value::Flat(at) = value else { return };
+    let asked = view.event(*at);
+    if asked.inlined && !asked.detached {
+        let opposite = asked.returns.iter().filter(|(value, _)| *value == Value::Bool(!holds));
+        opposite.for_each(|(_, on)| learn(known, on));
+    }
 }
 
 /// Adds what must hold where an error under these guards did not leave.

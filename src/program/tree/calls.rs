@@ -57,27 +57,45 @@ impl Tree {
         if !name.starts_with(char::is_uppercase) || !module.contains('.') {
             return None;
         }
-        let all = || {
-            self.files.iter().flat_map(|facts| {
-                let named = |(index, class): (usize, &crate::syntax::Class)| {
-                    (class.name.clone(), ClassRef { file: facts.file, class: index as u32 })
-                };
-                facts.unit.classes.iter().enumerate().map(named)
-            })
-        };
-        let classes = self.classes.get_or_init(|| {
-            let mut classes: HashMap<String, Vec<ClassRef>> = HashMap::new();
-            all().for_each(|(name, class)| classes.entry(name).or_default().push(class));
-            classes
-        });
         let file = format!("/{}", module.replace('.', "/"));
         let stands_in = |class: &&ClassRef| {
             let path =
                 self.paths.get(class.file as usize).and_then(|path| path.rsplit_once('.')).map(|(stem, _)| format!("/{stem}"));
             path.is_some_and(|path| path.ends_with(&file))
         };
-        let mut found = classes.get(name)?.iter().filter(stands_in);
+        let mut found = self.classes_named(name).iter().filter(stands_in);
         found.next().copied().filter(|_| found.next().is_none())
+    }
+
+    /// The classes of the tree that go by a name.
+    fn classes_named(&self, name: &str) -> &[ClassRef] {
+        let classes = self.classes.get_or_init(|| {
+            let mut classes: HashMap<String, Vec<ClassRef>> = HashMap::new();
+            for facts in self.files.iter() {
+                for (index, class) in facts.unit.classes.iter().enumerate() {
+                    classes.entry(class.name.clone()).or_default().push(ClassRef { file: facts.file, class: index as u32 });
+                }
+            }
+            classes
+        });
+        classes.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// What a literal with a type's name is, where it may have come from another file: what the name means here, else the one
+    /// class of the language that goes by it.
+    pub(super) fn literal_of(&self, name: &str, file: u32, depth: u32) -> Ty {
+        let here = self.declared_name(name, FnRef { file, func: 0 }, depth + 1);
+        let strange = match &here {
+            Ty::Unknown => true,
+            Ty::Lib { path, .. } => path.trim_end_matches("()") == name && !self.packs(file).knows(path),
+            _ => false,
+        };
+        let language = |file: u32| self.files.get(file as usize).map(|facts| facts.unit.language);
+        let mut others = self.classes_named(name).iter().filter(|class| strange && language(class.file) == language(file));
+        match (others.next(), others.next()) {
+            (Some(only), None) => Ty::Instance(*only),
+            _ => here,
+        }
     }
 
     /// What a call gives.
@@ -133,7 +151,15 @@ impl Tree {
                         }
                         (Some(name), _) => {
                             let id = format!("{}:{name}", row.pack.library.name);
-                            let of = if of.is_empty() { self.entity_of(&receiver()) } else { of.clone() };
+                            let of = match receiver() {
+                                _ if !of.is_empty() => of.clone(),
+                                // A function of the library that is told what its rows are: `query_as!(Invite, ..)`.
+                                Ty::Unknown => self.classes_among(args, file, depth),
+                                Ty::Lib { path, of, .. } if of.is_empty() && !path.contains([':', '(']) => {
+                                    self.classes_among(args, file, depth)
+                                }
+                                receiver => self.entity_of(&receiver),
+                            };
                             return Ty::Lib { path: id.into(), of, sure: *sure };
                         }
                         (None, Meaning::Pass) => {
@@ -229,6 +255,15 @@ impl Tree {
             .map(|(_, value)| made(self.ty_at(value, file, depth + 1)))
             .filter(|ty| !matches!(ty, Ty::Unknown | Ty::Literal(_)))
             .collect()
+    }
+
+    /// The classes among a call's arguments, each as one of it.
+    fn classes_among(&self, args: &[(Option<Atom>, Value)], file: u32, depth: u32) -> Arc<[Ty]> {
+        let class = |(_, value): &(Option<Atom>, Value)| match self.ty_at(value, file, depth + 1) {
+            Ty::Class(class) => Some(Ty::Instance(class)),
+            _ => None,
+        };
+        args.iter().filter_map(class).collect()
     }
 
     /// What the elements of an undeclared collection are, by what its file puts into it.

@@ -262,7 +262,7 @@ impl Tree {
                 None => Ty::Unknown,
             },
             Value::Function(function) => Ty::Function(*function),
-            Value::Object(Some(name), _) => self.declared_name(name, FnRef { file, func: 0 }, depth + 1),
+            Value::Object(Some(name), _) => self.literal_of(name, file, depth),
             Value::Object(None, _) => Ty::Literal(Box::new(value.clone())),
             Value::List(_) => self.known_path(Ty::lib("[]"), file),
             Value::Any(_) | Value::Choose(_) => value

@@ -1,6 +1,9 @@
 //! What names stand for across files: module-level names, imports, exports and declared types.
 
+use std::cell::RefCell;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::{DEEPEST, Tree};
 use crate::facts::{Act, FnRef, Value};
@@ -10,14 +13,70 @@ use crate::program::{ClassRef, Ty};
 use crate::rules::Meaning;
 use crate::syntax::{Export, ExportTarget, Expr, ExprKind, TypeRef};
 
+thread_local! {
+    static SEARCH: RefCell<Searching> = RefCell::new(Searching::default());
+}
+
+/// What a thread is looking for: names that files may take from each other, each for the sake of the one before it.
+#[derive(Default)]
+struct Searching {
+    sought: Vec<(u32, Box<str>)>,
+    /// What was looked for in vain since the first of these began, and how many of them there were before.
+    in_vain: FxHashMap<(u32, Box<str>), usize>,
+    /// How often a name led back to one of these or of those.
+    rings: usize,
+}
+
+/// A look for what a name stands for in a file.
+struct Search {
+    rings: usize,
+    in_vain: usize,
+}
+
+impl Search {
+    /// Nothing where the name is looked for already, or was in vain for the sake of the same.
+    fn begin(file: u32, name: &str) -> Option<Search> {
+        SEARCH.with_borrow_mut(|searching| {
+            let key = (file, Box::from(name));
+            if searching.sought.contains(&key) || searching.in_vain.contains_key(&key) {
+                searching.rings += 1;
+                return None;
+            }
+            searching.sought.push(key);
+            Some(Search { rings: searching.rings, in_vain: searching.in_vain.len() })
+        })
+    }
+
+    /// Whether what was found is all there is: no name led back to one before it, or there was none before it.
+    fn end(self, found: &Ty) -> bool {
+        SEARCH.with_borrow_mut(|searching| {
+            let key = searching.sought.pop();
+            if searching.sought.is_empty() {
+                searching.in_vain.clear();
+                return true;
+            }
+            if !found.is_unknown() {
+                // What led back here in vain would not do so now.
+                searching.in_vain.retain(|_, before| *before < self.in_vain);
+            } else if let Some(key) = key {
+                let before = searching.in_vain.len();
+                searching.in_vain.insert(key, before);
+            }
+            searching.rings == self.rings
+        })
+    }
+}
+
 impl Tree {
     pub(super) fn ty_of_name(&self, file: u32, name: &str, depth: u32) -> Ty {
         if let Some(known) = self.names.get(file, name) {
             return known;
         }
+        // Files that take a name from each other in a ring: it is none of theirs.
+        let Some(search) = Search::begin(file, name) else { return Ty::Unknown };
         let found = self.find_name(file, name, depth);
-        // What was cut short by depth is not kept.
-        if depth < DEEPEST / 2 {
+        // What was cut short, by depth or by a ring, is not kept.
+        if search.end(&found) && depth < DEEPEST / 2 {
             self.names.keep(file, name, found.clone());
         }
         found
@@ -52,6 +111,8 @@ impl Tree {
             let ty = self.ty_at(&known.value, file, depth);
             let itself = matches!(&known.value, Value::Module(owner, same) if *owner == file && &**same == name);
             if !itself && !ty.is_unknown() {
+                let made = matches!(&known.value, Value::Result(..));
+                let ty = if made { ty } else { self.aliased(ty, file, name, depth) };
                 return self.filled(ty, file, name, depth);
             }
         }
@@ -68,6 +129,20 @@ impl Tree {
             return self.class_of_name(ClassRef { file, class: class as u32 });
         }
         self.found_elsewhere(file, name, depth)
+    }
+
+    /// A library's type that a name of a file stands for, with the arguments that it is said to have there (`type Db = Box<dyn Store>`).
+    fn aliased(&self, ty: Ty, file: u32, name: &str, depth: u32) -> Ty {
+        let Ty::Lib { of, .. } = &ty else { return ty };
+        let declared = || self.files.get(file as usize)?.unit.declared.iter().find(|(declared, _)| declared == name);
+        match declared().filter(|_| of.is_empty()) {
+            Some((_, said)) => {
+                let at = FnRef { file, func: 0 };
+                let args: Vec<Ty> = said.args.iter().map(|arg| self.declared_at(arg, at, depth + 1)).collect();
+                ty.with(args)
+            }
+            None => ty,
+        }
     }
 
     /// What a name that a file does not declare is by what the file takes from elsewhere whole (`use schema::users::dsl::*`).
@@ -262,8 +337,11 @@ impl Tree {
         {
             return self.returned(made_by, depth + 1);
         }
-        let args = ty.args.iter().map(|arg| self.declared_at(arg, at, depth + 1));
-        self.declared_name(&ty.name, at, depth + 1).with(args)
+        let named = self.declared_name(&ty.name, at, depth + 1);
+        if ty.args.is_empty() {
+            return named;
+        }
+        named.with(ty.args.iter().map(|arg| self.declared_at(arg, at, depth + 1)))
     }
 
     pub(super) fn declared_name(&self, name: &str, at: FnRef, depth: u32) -> Ty {

@@ -6,7 +6,7 @@ use super::expr::single_name;
 use super::lower::{Lowering, expr, join, member, text};
 use super::steps::Dest;
 use crate::files::Span;
-use crate::syntax::{Arg, Call, CallForm, Expr, ExprKind, FnFlags, Function, Param, Step};
+use crate::syntax::{Arg, Call, CallForm, Expr, ExprKind, FnFlags, Function, Param, Shape, Step};
 
 impl Lowering {
     /// `f(x)`.
@@ -21,6 +21,10 @@ impl Lowering {
     pub fn method_call(&mut self, call: &ExprMethodCall, out: &mut Vec<Step>) -> Expr {
         let receiver = self.expr(&call.receiver, out);
         let start = receiver.span;
+        if let Some(shape) = asked_shape(&text(&call.method)).filter(|_| call.args.is_empty()) {
+            let span = join(start, self.span(call.paren_token.span.close()));
+            return expr(ExprKind::Is(Box::new(receiver), shape), span);
+        }
         let callee = member(receiver, text(&call.method), join(start, self.span(call.method.span())));
         let args = self.args(call.args.iter(), out);
         let span = join(start, self.span(call.paren_token.span.close()));
@@ -126,5 +130,16 @@ fn only_expression(body: &SynExpr) -> &SynExpr {
             _ => body,
         },
         _ => body,
+    }
+}
+
+/// The shape that a method of the language's own `Option` and `Result` asks for.
+fn asked_shape(method: &str) -> Option<Shape> {
+    match method {
+        "is_some" => Some(Shape::Present),
+        "is_none" => Some(Shape::Null),
+        "is_ok" => Some(Shape::Ok),
+        "is_err" => Some(Shape::Err),
+        _ => None,
     }
 }

@@ -70,6 +70,10 @@ impl Lowering {
                     Type::Path(path) => Some(self.path_expr(path.qself.as_ref(), &path.path)),
                     _ => None,
                 };
+                if self.within == FnId(0) && item.generics.params.is_empty() {
+                    let ty = self.type_ref(&item.ty);
+                    self.unit.declared.push((text(&item.ident), ty));
+                }
                 self.bind_item(&item.ident, value, span, &mut placed.constants);
             }
             Item::Mod(item) => match &item.content {
