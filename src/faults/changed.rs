@@ -130,7 +130,9 @@ impl Parts<'_, '_> {
         self.seen.push((*at, whole));
         let event = self.view.event(*at);
         if let Some((_, args)) = event.call().filter(|_| works_out(self.view, event)) {
-            args.iter().for_each(|(_, arg)| self.take(arg, true));
+            // Of one that shows what it gives, that says which part it is.
+            let whole_of_args = whole || event.returns.is_empty();
+            args.iter().for_each(|(_, arg)| self.take(arg, whole_of_args));
             event.returns.iter().for_each(|(value, _)| self.take(value, whole));
         }
     }

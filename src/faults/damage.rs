@@ -64,6 +64,17 @@ pub(super) fn of_noted(view: &View<'_>, column: &Column) -> Option<Severity> {
     (up && view.world.tree.book.tables.is_noted(&column.name)).then_some(Severity::Warning)
 }
 
+/// A remark is added to a text that explains something: advice.
+pub(super) fn of_remark(view: &View<'_>, column: &Column) -> Option<Severity> {
+    let words = |part: &Value| matches!(part, Value::Text(_) | Value::Template(_));
+    let adds = column.value.any(&|part| match part {
+        Value::Op(BinaryOp::Add, pair) => pair.iter().any(words),
+        Value::Template(_) => true,
+        _ => false,
+    });
+    (adds && view.world.tree.book.tables.explains(&column.name)).then_some(Severity::Advice)
+}
+
 /// A list is added to of which the oldest are let go where it is long enough: the last few things that happened, a warning.
 pub(super) fn of_last_few(view: &View<'_>, read: &RowRead<'_>, added_at: Option<u32>) -> Option<Severity> {
     let of_read = |value: &Value| view.flat.made_of(value).contains(&read.index);
