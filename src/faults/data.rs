@@ -272,7 +272,9 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
     for at in changed_at(view, &column.name, read, write) {
         found.add(Role::State, at, "changed in memory here".to_owned());
     }
-    Some(found)
+    // What is computed where the column itself is not seen may come of something else.
+    let seen = !kept(column) || columns_of(view, &column.value, read.index).contains(&column.name);
+    Some(if seen { found } else { found.at_most(Confidence::Medium) })
 }
 
 /// Whether on the way to a write a column was set anew to what no read gave: all that it becomes later comes of that.
