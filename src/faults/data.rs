@@ -265,7 +265,11 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
     };
     let mut found = candidate(view, "lost-update", read, write, message, "read here");
     let last_few = of_last_few(view, read, inside(column));
-    found.severity = of_remark(view, column).or(of_count(view, read, column)).or(of_noted(view, column)).or(last_few).or(of_place(view, write, column));
+    found.severity = of_remark(view, column)
+        .or(of_count(view, read, column))
+        .or(of_noted(view, column))
+        .or(last_few)
+        .or(of_place(view, write, column));
     if let Some(at) = inside(column) {
         found.hop(Role::State, view.event(at), "changed in memory here");
     }

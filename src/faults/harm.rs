@@ -98,16 +98,27 @@ fn only_put_away(view: &View<'_>, mark: &Mark<'_>) -> bool {
             None => false,
         };
         let computes = || event.computes() && (!matches!(event.what, What::Nothing) || own());
-        let passes = called && (computes() || event.meant(Meaning::Transaction).is_some());
+        let passes = called && (computes() || event.meant(Meaning::Transaction).is_some() || is_removal(view, event));
         index > mark.read.index && index != mark.write.index && given && !takes_out() && !passes
     };
     let given_out = view.flat.returns.iter().any(|(value, _)| goes(value));
-    let works = |index: u32, event: &FlatEvent| effect(view, event).is_some() && cost(view, mark, index, event).is_some();
+    let works = |index: u32, event: &FlatEvent| {
+        effect(view, event).is_some() && !is_removal(view, event) && cost(view, mark, index, event).is_some()
+    };
     let behind = |index: u32| index > mark.read.index && index != mark.write.index;
     sets.iter().all(|column| as_it_is(view, column, mark.read.index))
         && !given_out
         && !view.events().any(handed)
         && !view.events().any(|(index, event)| behind(index) && works(index, event))
+}
+
+/// Whether a call takes something away by its name, or is of what such a call does.
+fn is_removal(view: &View<'_>, event: &FlatEvent) -> bool {
+    let named = |event: &FlatEvent| {
+        let name = event.call().and_then(|(callee, _)| view.world.tree.name_of(&view.flat.plain(callee)));
+        name.is_some_and(|name| view.world.tree.book.verbs.takes_away(&name))
+    };
+    named(event) || view.events().any(|(_, call)| event.hops.contains(&call.at) && named(call))
 }
 
 /// Whether what was read is in a value itself, and not only in the answers of statements.
@@ -157,7 +168,7 @@ fn cost(view: &View<'_>, mark: &Mark<'_>, index: u32, event: &FlatEvent) -> Opti
     if takes_away(view, event) || sets_the_same(view, event) {
         return None;
     }
-    if is_passing_news(view, event) {
+    if is_passing_news(view, event) || brings_up_to_date(view, event) {
         return Some(Severity::Advice);
     }
     if must_happen_once(view, event) {
@@ -177,12 +188,21 @@ fn cost(view: &View<'_>, mark: &Mark<'_>, index: u32, event: &FlatEvent) -> Opti
 
 /// Whether somebody else is told to take something away, by the name of the job: the second time nothing is there.
 fn takes_away(view: &View<'_>, event: &FlatEvent) -> bool {
+    job_of(view, event).is_some_and(|job| view.world.tree.book.verbs.takes_away(&job))
+}
+
+/// Whether somebody else is told to bring rows up to date, by the name of the job: the second time they are.
+fn brings_up_to_date(view: &View<'_>, event: &FlatEvent) -> bool {
+    job_of(view, event).is_some_and(|job| view.world.tree.book.verbs.changes_rows(&job))
+}
+
+/// The name of the job that a call puts into a queue.
+fn job_of(view: &View<'_>, event: &FlatEvent) -> Option<String> {
     let queued = event.meant(Meaning::Effect).is_some_and(|meant| meant.text("kind").as_deref() == Some("queue"));
-    let job = match event.call() {
+    match event.call().filter(|_| queued) {
         Some((Value::Member(of, _), _)) => view.world.tree.name_of(&view.flat.plain(of)),
         _ => None,
-    };
-    queued && job.is_some_and(|job| view.world.tree.book.verbs.takes_away(&job))
+    }
 }
 
 /// Whether another service is told to set something to constants, by the name of the call: the second time it is so already.
@@ -240,9 +260,8 @@ fn differs_beside(view: &View<'_>, mark: &Mark<'_>) -> Option<Severity> {
     let own = sets.filter(|column| column.name != mark.column.name && !as_it_is(view, column, mark.read.index));
     let (words, verbs) = (&view.world.tree.book.tables, &view.world.tree.book.verbs);
     // What is gone is nobody's, whoever took it away.
-    let has = |column: &Column| {
-        words.says_who(&column.name) && !words.says_who_left(&column.name) && !verbs.takes_away(&column.name)
-    };
+    let has =
+        |column: &Column| words.says_who(&column.name) && !words.says_who_left(&column.name) && !verbs.takes_away(&column.name);
     own.map(|column| if has(column) { Severity::Warning } else { Severity::Advice }).max()
 }
 

@@ -156,11 +156,12 @@ pub(super) fn behind_a_changed_row(view: &View<'_>, read: &RowRead<'_>, write: &
     };
     let before: Vec<(u32, &FlatEvent)> =
         view.events().take_while(|(index, _)| *index < read.index).filter(|(_, event)| waits(event)).collect();
-    let holds_both = |open: &&Transaction| {
-        open.holds(view, read.index, read.event) && open.holds(view, write.index, write.event)
-    };
+    let holds_both = |open: &&Transaction| open.holds(view, read.index, read.event) && open.holds(view, write.index, write.event);
     !before.is_empty()
-        && transactions(view).iter().filter(holds_both).any(|open| before.iter().any(|(index, event)| open.holds(view, *index, event)))
+        && transactions(view)
+            .iter()
+            .filter(holds_both)
+            .any(|open| before.iter().any(|(index, event)| open.holds(view, *index, event)))
 }
 
 /// One that is begun, and committed somewhere behind: without a commit in sight it may end anywhere.

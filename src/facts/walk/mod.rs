@@ -324,7 +324,8 @@ impl<'a> Walker<'a> {
 
     /// What holds behind an endless loop: what leads to the one place at which it is left.
     fn at_the_break(&self, index: u32, first: usize, kept: usize) -> Vec<Guard> {
-        let leaves = |event: &&Event| event.in_loop == Some(index) && matches!(event.act, Act::Exit { kind: ExitKind::Break, .. });
+        let leaves =
+            |event: &&Event| event.in_loop == Some(index) && matches!(event.act, Act::Exit { kind: ExitKind::Break, .. });
         let mut breaks = self.out.events[first..].iter().filter(leaves);
         match (breaks.next(), breaks.next()) {
             (Some(only), None) => only.guards.iter().skip(kept).copied().collect(),
