@@ -257,27 +257,23 @@ impl Reach {
 
     /// Functions of an application that only command-line code calls, and whose names no other code calls.
     fn called_by_commands(&self, tree: &Tree) -> HashSet<FnRef> {
-        let idle = |file: u32| matches!(self.role(file), FileRole::Cli | FileRole::Test);
         if self.entered_files().next().is_none() {
             return HashSet::new();
         }
+        let idle = |file: u32| matches!(self.role(file), FileRole::Cli | FileRole::Test);
         let functions = tree.files.iter().filter(|facts| !idle(facts.file)).flat_map(|facts| &facts.functions);
-        let names = functions.flat_map(|function| &function.events).filter_map(|event| match &event.act {
-            Act::Call { callee: Value::Member(_, name) | Value::Module(_, name) | Value::Global(name), .. } => Some(&**name),
-            _ => None,
-        });
-        let named: HashSet<&str> = names.collect();
+        let name = |act: &Act| if let Act::Call { callee, .. } = act { tree.name_of(callee) } else { None };
+        let named: HashSet<String> =
+            functions.flat_map(|function| &function.events).filter_map(|event| name(&event.act)).collect();
         let of_commands = |target: &FnRef, callers: &[(FnRef, Spot)]| {
             // What its own file does with it when it is loaded hands it on.
             let own = |caller: &FnRef| caller.file == target.file && caller.func == 0;
             let roles = callers.iter().filter(|(caller, _)| !own(caller)).map(|(caller, _)| self.role(caller.file));
             let mut roles = roles.filter(|role| *role != FileRole::Test).peekable();
-            roles.peek().is_some()
-                && roles.all(|role| role == FileRole::Cli)
-                && tree.function(*target).is_some_and(|function| !named.contains(&*function.name))
+            let alone = roles.peek().is_some() && roles.all(|role| role == FileRole::Cli) && !self.entries.contains_key(target);
+            alone && tree.function(*target).is_some_and(|function| !named.contains(&*function.name))
         };
-        let found = self.callers.iter().filter(|(target, callers)| of_commands(target, callers)).map(|(target, _)| *target);
-        found.filter(|target| !self.entries.contains_key(target)).collect()
+        self.callers.iter().filter(|(target, callers)| of_commands(target, callers)).map(|(target, _)| *target).collect()
     }
 
     /// What kind of code a file is.
