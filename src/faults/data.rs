@@ -6,7 +6,7 @@ use super::candidate::Candidate;
 use super::changed::{changed_inside, goes_back_whole, laid_over};
 use super::claim::claim;
 use super::counted::counted_before;
-use super::damage::{of_count, of_last_few, of_limit, of_noted, of_order, of_place, of_remark};
+use super::damage::{of_count, of_credential, of_last_few, of_limit, of_noted, of_order, of_place, of_remark};
 use super::debounce::ends_soon;
 use super::effects::{decided, row_locked, under_a_shared_lock};
 use super::exists::says_exists;
@@ -266,6 +266,7 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
     let mut found = candidate(view, "lost-update", read, write, message, "read here");
     let last_few = of_last_few(view, read, inside(column));
     found.severity = of_remark(view, column)
+        .or_else(|| of_credential(view, column))
         .or(of_count(view, read, column))
         .or(of_noted(view, column))
         .or(last_few)
