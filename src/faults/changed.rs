@@ -120,7 +120,7 @@ impl Parts<'_, '_> {
         if whole && object && !self.whole.contains(value) {
             self.whole.push(value.clone());
         }
-        if let Some((of, _)) = named_part(value) {
+        if let Some((of, _)) = named_part(value).or_else(|| asked_by_name(value)) {
             return self.take(of, false);
         }
         let Value::Flat(at) = value else { return value.each_child(&mut |child| self.take(child, whole)) };
@@ -130,9 +130,20 @@ impl Parts<'_, '_> {
         self.seen.push((*at, whole));
         let event = self.view.event(*at);
         if let Some((_, args)) = event.call().filter(|_| works_out(self.view, event)) {
-            args.iter().for_each(|(_, arg)| self.take(arg, true));
+            // Of one that shows what it gives, that says which part it is.
+            let whole_of_args = whole || event.returns.is_empty();
+            args.iter().for_each(|(_, arg)| self.take(arg, whole_of_args));
             event.returns.iter().for_each(|(value, _)| self.take(value, whole));
         }
+    }
+}
+
+/// What a part is asked of by its name, where a call of the language does so (`getattr(row, "state", None)`).
+fn asked_by_name(value: &Value) -> Option<(&Value, &str)> {
+    let Value::Mix(parts) = value else { return None };
+    match &parts[..] {
+        [of @ (Value::Flat(_) | Value::Element(_)), Value::Text(name), ..] => Some((of, name)),
+        _ => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a double costs, by what is written: damage, or only waste or an exceeded limit.
 
+use super::credential::{refreshes_credential, takes_new};
 use super::rows::{RowRead, RowWrite, compares, each_part, row_writes};
 use super::view::View;
 use super::wrong_row::kind_of;
@@ -62,6 +63,23 @@ pub(super) fn of_count(view: &View<'_>, read: &RowRead<'_>, column: &Column) -> 
 pub(super) fn of_noted(view: &View<'_>, column: &Column) -> Option<Severity> {
     let up = matches!(&column.value, Value::Op(BinaryOp::Add, pair) if pair.iter().any(|side| matches!(side, Value::Number(_))));
     (up && view.world.tree.book.tables.is_noted(&column.name)).then_some(Severity::Warning)
+}
+
+/// A remark is added to a text that explains something: advice.
+pub(super) fn of_remark(view: &View<'_>, column: &Column) -> Option<Severity> {
+    let words = |part: &Value| matches!(part, Value::Text(_) | Value::Template(_));
+    let adds = column.value.any(&|part| match part {
+        Value::Op(BinaryOp::Add, pair) => pair.iter().any(words),
+        Value::Template(_) => true,
+        _ => false,
+    });
+    (adds && view.world.tree.book.tables.explains(&column.name)).then_some(Severity::Advice)
+}
+
+/// A credential is laid over with one that was asked for with the token it keeps: of two that are asked for at once each is good, advice.
+pub(super) fn of_credential(view: &View<'_>, column: &Column) -> Option<Severity> {
+    let kept = |at: &u32| refreshes_credential(view, view.event(*at)) && !takes_new(view, *at);
+    view.flat.depends(&column.value).iter().any(kept).then_some(Severity::Advice)
 }
 
 /// A list is added to of which the oldest are let go where it is long enough: the last few things that happened, a warning.

@@ -6,18 +6,19 @@ use super::candidate::Candidate;
 use super::changed::{changed_inside, goes_back_whole, laid_over};
 use super::claim::claim;
 use super::counted::counted_before;
-use super::damage::{of_count, of_last_few, of_limit, of_noted, of_order, of_place};
+use super::damage::{of_count, of_credential, of_last_few, of_limit, of_noted, of_order, of_place, of_remark};
 use super::debounce::ends_soon;
 use super::effects::{decided, row_locked, under_a_shared_lock};
 use super::exists::says_exists;
 use super::new_key::asks_for_what_is_new;
 use super::once::{check_then_insert, unbacked_calls};
-use super::row_named::{compares_what_was_read, names_another_row};
+use super::row_named::{compares_what_was_read, names_another_row, numbered};
 use super::rows::{
     RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, found_or_added, open_writes, read_anew, row_reads,
     row_writes, same_table,
 };
 use super::subject::Judged;
+use super::transactions::behind_a_changed_row;
 use super::view::View;
 use super::ways;
 use super::{Confidence, Role};
@@ -42,7 +43,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         };
         for read in reads.iter().filter(before) {
             let locked = row_locked(view, write.index, write.event).is_some() || read.statement.row_lock;
-            if locked || handed_over_apart(view, read.event, write.event) {
+            if locked || handed_over_apart(view, read.event, write.event) || behind_a_changed_row(view, read, &write) {
                 continue;
             }
             let Some((rank, candidate)) = judge(view, &read_anew(view, *read, &write), &write) else { continue };
@@ -222,7 +223,7 @@ fn was_added(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool 
 
 fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Option<Candidate> {
     let presumed = read.presumed() || write.presumed;
-    if compares_what_was_read(view, write) {
+    if compares_what_was_read(view, write) || numbered(view, read, write) {
         return None;
     }
     let related = same_table(read, write, view) || presumed && !read_elsewhere(read, write);
@@ -264,14 +265,21 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
     };
     let mut found = candidate(view, "lost-update", read, write, message, "read here");
     let last_few = of_last_few(view, read, inside(column));
-    found.severity = of_count(view, read, column).or(of_noted(view, column)).or(last_few).or(of_place(view, write, column));
+    found.severity = of_remark(view, column)
+        .or_else(|| of_credential(view, column))
+        .or(of_count(view, read, column))
+        .or(of_noted(view, column))
+        .or(last_few)
+        .or(of_place(view, write, column));
     if let Some(at) = inside(column) {
         found.hop(Role::State, view.event(at), "changed in memory here");
     }
     for at in changed_at(view, &column.name, read, write) {
         found.add(Role::State, at, "changed in memory here".to_owned());
     }
-    Some(found)
+    // What is computed where the column itself is not seen may come of something else.
+    let seen = !kept(column) || columns_of(view, &column.value, read.index).contains(&column.name);
+    Some(if seen { found } else { found.at_most(Confidence::Medium) })
 }
 
 /// Whether on the way to a write a column was set anew to what no read gave: all that it becomes later comes of that.

@@ -9,7 +9,7 @@ use super::once::{covered, unbacked};
 use super::rows::{RowRead, RowWrite, row_writes};
 use super::view::View;
 use super::ways::apart;
-use crate::facts::{Guard, Value};
+use crate::facts::{Act, Guard, Value};
 use crate::program::{Column, ColumnKind, FlatEvent, Op, Statement, What};
 use crate::rules::{CommandKind, Meaning, Severity};
 use crate::syntax::Shape;
@@ -35,7 +35,7 @@ pub(super) fn of_mark(view: &View<'_>, mark: &Mark<'_>) -> Option<Severity> {
     }
     let asked = mark.read.statement.wheres.iter().any(|where_| where_.name == mark.column.name);
     // A row that was asked for as free is one of several to be had, unless a key names it.
-    if asked && (!mark.is_named(view) || had_once(view, mark)) {
+    if asked && (had_once(view, mark) || !mark.is_named(view) && !only_put_away(view, mark)) {
         return Some(Severity::Error);
     }
     let same = |value: &Value| is_now(view, value) || same_for_both(view, value, mark.read.index, &mut HashSet::new());
@@ -80,6 +80,56 @@ fn only_tells(view: &View<'_>, mark: &Mark<'_>) -> bool {
     options.len() > 1 && options.iter().any(stays) && !view.flat.depends(&mark.column.value).into_iter().any(worked)
 }
 
+/// Whether rows that were looked for are only put away: marked with what is the same for all, and what belongs to them taken out. They
+/// go to nobody.
+fn only_put_away(view: &View<'_>, mark: &Mark<'_>) -> bool {
+    let sets = &mark.write.statement.sets;
+    let goes = |value: &Value| goes_out(view, value, mark.read.index);
+    let handed = |(index, event): (u32, &FlatEvent)| {
+        let takes_out = || event.statement().is_some_and(|statement| matches!(statement.op, Op::Delete | Op::Select));
+        let (called, given) = match &event.act {
+            Act::Call { args, .. } => (true, args.iter().any(|(_, value)| goes(value))),
+            Act::Write { value, .. } => (false, goes(value)),
+            _ => return false,
+        };
+        let own = || match event.call() {
+            Some((Value::Member(of, _), _)) => matches!(**of, Value::Global(_)),
+            Some((callee, _)) => matches!(callee, Value::Global(_)),
+            None => false,
+        };
+        let computes = || event.computes() && (!matches!(event.what, What::Nothing) || own());
+        let passes = called && (computes() || event.meant(Meaning::Transaction).is_some() || is_removal(view, event));
+        index > mark.read.index && index != mark.write.index && given && !takes_out() && !passes
+    };
+    let given_out = view.flat.returns.iter().any(|(value, _)| goes(value));
+    let works = |index: u32, event: &FlatEvent| {
+        effect(view, event).is_some() && !is_removal(view, event) && cost(view, mark, index, event).is_some()
+    };
+    let behind = |index: u32| index > mark.read.index && index != mark.write.index;
+    sets.iter().all(|column| as_it_is(view, column, mark.read.index))
+        && !given_out
+        && !view.events().any(handed)
+        && !view.events().any(|(index, event)| behind(index) && works(index, event))
+}
+
+/// Whether a call takes something away by its name, or is of what such a call does.
+fn is_removal(view: &View<'_>, event: &FlatEvent) -> bool {
+    let named = |event: &FlatEvent| {
+        let name = event.call().and_then(|(callee, _)| view.world.tree.name_of(&view.flat.plain(callee)));
+        name.is_some_and(|name| view.world.tree.book.verbs.takes_away(&name))
+    };
+    named(event) || view.events().any(|(_, call)| event.hops.contains(&call.at) && named(call))
+}
+
+/// Whether what was read is in a value itself, and not only in the answers of statements.
+fn goes_out(view: &View<'_>, value: &Value, read: u32) -> bool {
+    match value {
+        Value::Flat(at) if *at != read && view.event(*at).statement().is_some() => false,
+        Value::List(items) => items.iter().any(|item| goes_out(view, item, read)),
+        other => view.flat.made_of(other).contains(&read),
+    }
+}
+
 /// The work besides the mark that is done only where what was read allows it.
 fn hanging<'v>(view: &View<'v>, mark: &Mark<'_>, asks: &[Guard]) -> Vec<(u32, &'v FlatEvent)> {
     let hangs =
@@ -115,10 +165,10 @@ fn cost(view: &View<'_>, mark: &Mark<'_>, index: u32, event: &FlatEvent) -> Opti
     if effect(view, event).is_none() {
         return Some(Severity::Error);
     }
-    if takes_away(view, event) {
+    if takes_away(view, event) || sets_the_same(view, event) {
         return None;
     }
-    if is_passing_news(view, event) {
+    if is_passing_news(view, event) || brings_up_to_date(view, event) {
         return Some(Severity::Advice);
     }
     if must_happen_once(view, event) {
@@ -138,12 +188,36 @@ fn cost(view: &View<'_>, mark: &Mark<'_>, index: u32, event: &FlatEvent) -> Opti
 
 /// Whether somebody else is told to take something away, by the name of the job: the second time nothing is there.
 fn takes_away(view: &View<'_>, event: &FlatEvent) -> bool {
+    job_of(view, event).is_some_and(|job| view.world.tree.book.verbs.takes_away(&job))
+}
+
+/// Whether somebody else is told to bring rows up to date, by the name of the job: the second time they are.
+fn brings_up_to_date(view: &View<'_>, event: &FlatEvent) -> bool {
+    job_of(view, event).is_some_and(|job| view.world.tree.book.verbs.changes_rows(&job))
+}
+
+/// The name of the job that a call puts into a queue.
+fn job_of(view: &View<'_>, event: &FlatEvent) -> Option<String> {
     let queued = event.meant(Meaning::Effect).is_some_and(|meant| meant.text("kind").as_deref() == Some("queue"));
-    let job = match event.call() {
+    match event.call().filter(|_| queued) {
         Some((Value::Member(of, _), _)) => view.world.tree.name_of(&view.flat.plain(of)),
         _ => None,
-    };
-    queued && job.is_some_and(|job| view.world.tree.book.verbs.takes_away(&job))
+    }
+}
+
+/// Whether another service is told to set something to constants, by the name of the call: the second time it is so already.
+fn sets_the_same(view: &View<'_>, event: &FlatEvent) -> bool {
+    let told = event.meant(Meaning::Effect).is_some_and(|meant| meant.text("kind").as_deref() == Some("pay"));
+    let Some((callee, args)) = event.call().filter(|_| told) else { return false };
+    let verbs = &view.world.tree.book.verbs;
+    let sets = args.iter().filter_map(|(_, value)| match value {
+        Value::Object(_, entries) => Some(entries),
+        _ => None,
+    });
+    let mut entries = sets.flat_map(|entries| entries.iter()).peekable();
+    view.world.tree.name_of(callee).is_some_and(|name| verbs.changes_rows(&name))
+        && entries.peek().is_some()
+        && entries.all(|(_, value)| says_only_that(view, value))
 }
 
 /// Whether another program is told what happened, where one is there to be told, and nobody minds where that fails.
@@ -186,7 +260,8 @@ fn differs_beside(view: &View<'_>, mark: &Mark<'_>) -> Option<Severity> {
     let own = sets.filter(|column| column.name != mark.column.name && !as_it_is(view, column, mark.read.index));
     let (words, verbs) = (&view.world.tree.book.tables, &view.world.tree.book.verbs);
     // What is gone is nobody's, whoever took it away.
-    let has = |column: &Column| words.says_who(&column.name) && !verbs.takes_away(&column.name);
+    let has =
+        |column: &Column| words.says_who(&column.name) && !words.says_who_left(&column.name) && !verbs.takes_away(&column.name);
     own.map(|column| if has(column) { Severity::Warning } else { Severity::Advice }).max()
 }
 
@@ -280,6 +355,8 @@ pub(super) fn same_for_both(view: &View<'_>, value: &Value, read: u32, seen: &mu
         same &= match part {
             Value::Param(..) | Value::This(_) | Value::Captured(..) | Value::Unknown | Value::Result(..) => false,
             Value::Flat(index) if *index == read || !seen.insert(*index) => true,
+            // The row itself, as a function of the program gives it.
+            Value::Flat(index) if view.event(*index).inlined && view.flat.part_of(part).contains(&read) => true,
             Value::Flat(index) => {
                 let event = view.event(*index);
                 event.meant(Meaning::Fresh).is_none()

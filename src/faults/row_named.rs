@@ -3,7 +3,8 @@
 use super::rows::{RowRead, RowWrite, named_part, selects};
 use super::view::View;
 use crate::facts::Value;
-use crate::program::{Column, ColumnKind, Op, Statement, column_key, is_version};
+use crate::program::{Column, ColumnKind, FlatEvent, Op, Statement, What, column_key, is_version};
+use crate::rules::Meaning;
 
 /// Whether the row that a write marks is none that a read found: another statement gave it, and that one's question about the
 /// column, if it has one, is the check. What only counts or adds up rows gives none of them.
@@ -55,6 +56,53 @@ pub(super) fn compares_what_was_read(view: &View<'_>, write: &RowWrite<'_>) -> b
     let tells = |column: &&Column| view.world.tree.book.verbs.tells_changes(&column.name) || is_version(&column.name);
     let asked = write.statement.wheres.iter().filter(|column| column.kind == ColumnKind::Equal).filter(tells);
     write.statement.op == Op::Update && asked.into_iter().any(|column| as_read(&column.value, &column.name))
+}
+
+/// Whether a write counts up the number of its row, and the number as it was read then or before goes to where a unique key holds it: who
+/// comes second is refused there.
+pub(super) fn numbered(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
+    let schema = view.world.schema;
+    let counted: Vec<&Column> = write.statement.sets.iter().filter(|column| is_version(&column.name)).collect();
+    if counted.is_empty() || !schema.numbers(None) {
+        return false;
+    }
+    let adds = |statement: &Statement| match statement.op {
+        Op::Insert => statement.table.as_deref().is_none_or(|table| schema.numbers(Some(table))),
+        Op::Other => true,
+        _ => false,
+    };
+    let keeps = |event: &FlatEvent| match &event.what {
+        What::Statement(statement) => adds(statement),
+        // Text of a statement that cannot be read.
+        What::Meant(meant) => meant.is == Meaning::Sql,
+        What::Presumed(presumed) => !presumed.reads && presumed.rows.is_none(),
+        _ => false,
+    };
+    let kept = |at: u32| {
+        let given = |event: &FlatEvent| {
+            let leads = event.at == write.event.at || write.event.hops.contains(&event.at);
+            let call = event.call().filter(|_| !leads);
+            call.is_some_and(|(callee, args)| {
+                is_number(view, callee, at) || args.iter().any(|(_, value)| is_number(view, value, at))
+            })
+        };
+        let behind = |does: &dyn Fn(&FlatEvent) -> bool| {
+            view.events().any(|(index, event)| index > at && index != write.index && does(event))
+        };
+        behind(&given) && behind(&keeps)
+    };
+    let from = counted.into_iter().flat_map(|column| view.flat.depends(&column.value));
+    from.filter(|at| *at <= read.index && selects(view, *at)).any(kept)
+}
+
+/// Whether the number of a version, as a read gave it, is in a value; what is counted from it is another.
+fn is_number(view: &View<'_>, value: &Value, read: u32) -> bool {
+    if let Some((of, name)) = named_part(value)
+        && is_version(&column_key(name))
+    {
+        return view.flat.depends(of).contains(&read);
+    }
+    !matches!(value, Value::Op(..)) && value.children().into_iter().any(|part| is_number(view, part, read))
 }
 
 /// The values by which a write names its row: the entity, its identity, or else all that it asks for.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::candidate::Candidate;
 use crate::facts::FnRef;
-use crate::program::{Flattener, Reach, Spot};
+use crate::program::{FlatEvent, Flattener, Reach, Spot, Statement};
 
 type Key = (&'static str, Spot, Spot);
 
@@ -44,6 +44,15 @@ impl<'s, 't> Standing<'s, 't> {
         self.confirmed(function, key(candidate))
     }
 
+    /// Whether a caller that shows what a function writes behind some work leaves out that work: what the caller gives closes the way to
+    /// it.
+    fn leaves_out(&self, function: FnRef, work: Spot, shows: &dyn Fn(Spot) -> bool) -> bool {
+        let own = self.flattener.flat(function);
+        let behind = own.events.iter().skip_while(|event| event.at != work).filter(|event| event.at != work);
+        let writes = |event: &&FlatEvent| event.statement().is_some_and(Statement::writes) && event.hops.is_empty();
+        behind.filter(writes).any(|event| shows(event.at))
+    }
+
     fn confirmed(&mut self, function: FnRef, key: Key) -> bool {
         if let Some(stands) = self.known.get(&(function, key)) {
             return *stands;
@@ -64,7 +73,9 @@ impl<'s, 't> Standing<'s, 't> {
                     return true;
                 }
                 // Written out too shortly, or not at all, in this caller: it says nothing against the fault.
-                !self.flattener.flat(caller).events.iter().any(|event| event.at == key.2 || event.hops.contains(&key.2))
+                let flat = self.flattener.flat(caller);
+                let shows = |spot: Spot| flat.events.iter().any(|event| event.at == spot || event.hops.contains(&spot));
+                !shows(key.2) && !self.leaves_out(function, key.2, &shows)
             });
         self.known.insert((function, key), stands);
         stands

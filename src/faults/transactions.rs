@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::rows::{RowRead, RowWrite};
 use super::view::View;
 use crate::facts::{FnRef, Value};
-use crate::program::{FlatEvent, Op, Spot, What, decorator, meaning};
+use crate::program::{Column, ColumnKind, FlatEvent, Op, Spot, What, decorator, meaning};
 use crate::rules::Meaning;
 use crate::syntax::Shape;
 
@@ -141,6 +142,26 @@ fn through_a_manager(view: &View<'_>, opens: &FlatEvent) -> Vec<Transaction> {
         opens.hops.get(depth) == Some(&event.at) && opens.hops[..depth] == event.hops[..] && event.inlined && entered(*index)
     });
     managers.map(|(index, event)| Transaction { at: opens.at, hops: event.hops.clone(), open: Open::Body(index) }).collect()
+}
+
+/// Whether the transaction of a read and a write has changed, before the read, the row that was read or that its rows belong to: who
+/// comes second waits there until the first has committed, and reads what it left.
+pub(super) fn behind_a_changed_row(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> bool {
+    let named = |column: &&Column| column.kind == ColumnKind::Equal && column.value != Value::Unknown;
+    let asked = |value: &Value| read.statement.wheres.iter().filter(named).any(|column| column.value == *value);
+    let waits = |event: &FlatEvent| {
+        let change = event.statement().filter(|change| change.op == Op::Update && !event.detached);
+        change.is_some_and(|change| change.wheres.iter().filter(named).any(|column| asked(&column.value)))
+            && on_the_way(event, read.event)
+    };
+    let before: Vec<(u32, &FlatEvent)> =
+        view.events().take_while(|(index, _)| *index < read.index).filter(|(_, event)| waits(event)).collect();
+    let holds_both = |open: &&Transaction| open.holds(view, read.index, read.event) && open.holds(view, write.index, write.event);
+    !before.is_empty()
+        && transactions(view)
+            .iter()
+            .filter(holds_both)
+            .any(|open| before.iter().any(|(index, event)| open.holds(view, *index, event)))
 }
 
 /// One that is begun, and committed somewhere behind: without a commit in sight it may end anywhere.

@@ -4,7 +4,7 @@ use super::Ty;
 use super::bind::table_of_ty;
 use super::filled::by_operator;
 use super::flat::Look;
-use super::statement::{Column, ColumnKind, column_key};
+use super::statement::{Column, ColumnKind, Op, column_key};
 use crate::facts::Value;
 use crate::files::Atom;
 use crate::syntax::{BinaryOp, is_computed};
@@ -338,6 +338,14 @@ fn set(look: &Look<'_>, value: &Value, found: &mut Vec<Column>, depth: u32) {
                 && event.returns.iter().any(|(given, _)| matches!(given, Value::Object(..)))
             {
                 event.returns.iter().for_each(|(given, _)| set(look, given, found, depth + 1));
+                return;
+            }
+            // A row that was read is not what it was asked for by.
+            if let Value::Flat(index) = value
+                && let Some(read) = look.events.get(*index as usize).and_then(|event| event.statement())
+                && read.op == Op::Select
+                && !read.built
+            {
                 return;
             }
             let Some((callee, args)) = look.call(value) else { return };

@@ -36,6 +36,8 @@ pub struct Reach {
     entries: HashMap<FnRef, Entry>,
     callers: HashMap<FnRef, Vec<(FnRef, Spot)>>,
     commands: HashSet<u32>,
+    /// Functions that only commands call.
+    of_commands: HashSet<FnRef>,
 }
 
 /// What one function says of reach: what it registers and what it calls.
@@ -173,7 +175,13 @@ fn own_route(tree: &Tree, meant: &Meant, handler: FnRef) -> Route {
 impl Reach {
     /// The reach of a whole tree, from its files' [`roles`] and what its functions say.
     pub fn new(tree: &Tree, roles: Vec<FileRole>, links: impl IntoIterator<Item = (FnRef, Links)>) -> Reach {
-        let mut reach = Reach { roles, entries: HashMap::new(), callers: HashMap::new(), commands: HashSet::new() };
+        let mut reach = Reach {
+            roles,
+            entries: HashMap::new(),
+            callers: HashMap::new(),
+            commands: HashSet::new(),
+            of_commands: HashSet::new(),
+        };
         let mut hung = Mounts::default();
         for (function, links) in links {
             for (handler, entry) in links.entries {
@@ -200,6 +208,7 @@ impl Reach {
             }
         }
         reach.commands = reach.led_by_commands(tree);
+        reach.of_commands = reach.called_by_commands(tree);
         reach
     }
 
@@ -244,6 +253,27 @@ impl Reach {
             }
         }
         called
+    }
+
+    /// Functions of an application that only command-line code calls, and whose names no other code calls.
+    fn called_by_commands(&self, tree: &Tree) -> HashSet<FnRef> {
+        if self.entered_files().next().is_none() {
+            return HashSet::new();
+        }
+        let idle = |file: u32| matches!(self.role(file), FileRole::Cli | FileRole::Test);
+        let functions = tree.files.iter().filter(|facts| !idle(facts.file)).flat_map(|facts| &facts.functions);
+        let name = |act: &Act| if let Act::Call { callee, .. } = act { tree.name_of(callee) } else { None };
+        let named: HashSet<String> =
+            functions.flat_map(|function| &function.events).filter_map(|event| name(&event.act)).collect();
+        let of_commands = |target: &FnRef, callers: &[(FnRef, Spot)]| {
+            // What its own file does with it when it is loaded hands it on.
+            let own = |caller: &FnRef| caller.file == target.file && caller.func == 0;
+            let roles = callers.iter().filter(|(caller, _)| !own(caller)).map(|(caller, _)| self.role(caller.file));
+            let mut roles = roles.filter(|role| *role != FileRole::Test).peekable();
+            let alone = roles.peek().is_some() && roles.all(|role| role == FileRole::Cli) && !self.entries.contains_key(target);
+            alone && tree.function(*target).is_some_and(|function| !named.contains(&*function.name))
+        };
+        self.callers.iter().filter(|(target, callers)| of_commands(target, callers)).map(|(target, _)| *target).collect()
     }
 
     /// What kind of code a file is.
@@ -305,7 +335,7 @@ impl Reach {
     /// Whether a function belongs to the service: not a test, script, migration or browser file, and not reached from
     /// command-line or test entries alone.
     pub fn serves(&self, function: FnRef) -> bool {
-        if self.role(function.file) != FileRole::Service {
+        if self.role(function.file) != FileRole::Service || self.of_commands.contains(&function) {
             return false;
         }
         let idle = |entry: &Entry| matches!(entry.kind.as_str(), "cli" | "test");

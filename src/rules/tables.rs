@@ -39,6 +39,10 @@ pub struct TableWords {
     orders: Vec<String>,
     /// Columns that only note how much somebody did.
     noted: Vec<String>,
+    /// Endings of columns whose text only explains what happened.
+    explains: Vec<String>,
+    /// Beginnings of columns that say who put a row away, or did something last.
+    left: Vec<String>,
 }
 
 impl TableWords {
@@ -75,6 +79,16 @@ impl TableWords {
     /// Whether a column says who has what there is.
     pub fn says_who(&self, column: &str) -> bool {
         self.takers.iter().any(|ending| column.ends_with(ending.as_str()))
+    }
+
+    /// Whether a column says who put a row away, or who was the last to do something: nobody has it after that.
+    pub fn says_who_left(&self, column: &str) -> bool {
+        self.says_who(column) && self.left.iter().any(|beginning| column.starts_with(beginning.as_str()))
+    }
+
+    /// Whether the text of a column only explains what happened.
+    pub fn explains(&self, column: &str) -> bool {
+        self.explains.iter().any(|ending| column.ends_with(ending.as_str()))
     }
 
     /// Whether a table's rows are worked out from others, or only help to find something again.

@@ -211,7 +211,13 @@ impl<'a> Walker<'a> {
                 self.push(Act::Delete { place }, step.span);
                 false
             }
-            StepKind::Scope(body) => self.block(body),
+            StepKind::Scope(body) => {
+                let left = self.block(body);
+                // What leaves a block leaves what is around it.
+                let behind = std::mem::take(&mut self.established);
+                self.guards.extend(behind);
+                left
+            }
         }
     }
 
@@ -304,12 +310,27 @@ impl<'a> Walker<'a> {
         if let (Some((target, _)), Some(source)) = (each, source) {
             self.bind(target, Value::Element(Arc::new(source)), span, true);
         }
+        let first = self.out.events.len();
         self.block(body);
         self.guards.truncate(kept);
+        if endless {
+            after = self.at_the_break(index, first, kept);
+        }
         self.guards.extend(after);
         self.in_loop = outer;
         self.join(before);
         endless && !breaks(body)
+    }
+
+    /// What holds behind an endless loop: what leads to the one place at which it is left.
+    fn at_the_break(&self, index: u32, first: usize, kept: usize) -> Vec<Guard> {
+        let leaves =
+            |event: &&Event| event.in_loop == Some(index) && matches!(event.act, Act::Exit { kind: ExitKind::Break, .. });
+        let mut breaks = self.out.events[first..].iter().filter(leaves);
+        match (breaks.next(), breaks.next()) {
+            (Some(only), None) => only.guards.iter().skip(kept).copied().collect(),
+            _ => vec![],
+        }
     }
 
     fn attempt(&mut self, body: &[Step], catches: &[crate::syntax::Catch], otherwise: &[Step], finally: &[Step]) -> bool {

@@ -423,7 +423,14 @@ impl<'f, 't> Writer<'f, 't> {
             return true;
         }
         match callee {
-            Value::Member(of, _) => self.tree.named(&plain(&self.events, of)).is_some_and(tells),
+            Value::Member(of, _) => {
+                let made = match &**of {
+                    Value::Flat(index) => self.events.get(*index as usize).and_then(|event| event.call()),
+                    _ => None,
+                };
+                self.tree.named(&plain(&self.events, of)).is_some_and(tells)
+                    || made.and_then(|(class, _)| self.tree.named(class)).is_some_and(tells)
+            }
             Value::Module(file, name) => {
                 let facts = self.tree.files.get(*file as usize);
                 let import = facts.and_then(|facts| facts.unit.imports.iter().find(|import| import.local == **name));

@@ -1,5 +1,7 @@
 //! Options given as constants: what a callee does where an option is set otherwise is not what this call does.
 
+use std::sync::Arc;
+
 use super::Writer;
 use super::inline::Subst;
 use crate::facts::{Guard, Value};
@@ -75,8 +77,12 @@ impl Subst<'_, '_> {
                 Some(holds) => self.truth(&parts[if holds { 1 } else { 2 }]),
                 None => self.truth(&parts[1]).filter(|truth| self.truth(&parts[2]) == Some(*truth)),
             },
-            Value::Op(BinaryOp::Equal, pair) => self.same(&pair[0], &pair[1]),
-            Value::Op(BinaryOp::NotEqual, pair) => self.same(&pair[0], &pair[1]).map(|same| !same),
+            Value::Op(BinaryOp::Equal, pair) => self.each_same(&pair[0], &pair[1]),
+            Value::Op(BinaryOp::NotEqual, pair) => self.each_same(&pair[0], &pair[1]).map(|same| !same),
+            // One of several, of which each says the same.
+            Value::Is(inner, shape) if inner.options().len() > 1 => {
+                agreed(inner.options().into_iter().map(|one| self.truth(&Value::Is(Arc::new(one.clone()), shape.clone()))))
+            }
             Value::Is(inner, shape) => match &**shape {
                 Shape::Null => is_null(inner),
                 Shape::Present => is_null(inner).map(|null| !null),
@@ -98,6 +104,12 @@ impl Subst<'_, '_> {
             },
             other => is_null(other).filter(|null| *null).map(|_| false),
         }
+    }
+
+    /// Whether two values are the same, where each may be one of several constants and all of them say so.
+    fn each_same(&self, one: &Value, other: &Value) -> Option<bool> {
+        let others = other.options();
+        agreed(one.options().into_iter().flat_map(|one| others.iter().map(move |other| self.same(one, other))))
     }
 
     /// Whether two constants are the same, where both are known.
@@ -141,6 +153,12 @@ impl Subst<'_, '_> {
     fn speaks_of_argument(&self, value: &Value) -> bool {
         value.any(&|part| matches!(part, Value::Param(function, _) if *function == self.target))
     }
+}
+
+/// What all answers say, where they are known and agree.
+fn agreed(mut said: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let first = said.next()??;
+    said.all(|next| next == Some(first)).then_some(first)
 }
 
 /// Whether a literal has a key, where all its keys are known.

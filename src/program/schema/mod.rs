@@ -14,7 +14,7 @@ use std::fmt;
 
 pub use code::Declaration;
 
-use super::statement::{Column, ColumnKind, column_key, table_key};
+use super::statement::{Column, ColumnKind, column_key, is_version, table_key};
 use super::tree::Tree;
 use crate::facts::Value;
 use crate::files::{Document, Language, Source};
@@ -126,6 +126,15 @@ impl Schema {
     /// The table's unique keys, primary keys included.
     pub fn keys(&self, table: &str) -> Vec<&Key> {
         self.all(table).flat_map(|table| &table.keys).collect()
+    }
+
+    /// Whether a unique key of a table, or of any, holds the number of a version beside what it is a version of.
+    pub fn numbers(&self, table: Option<&str>) -> bool {
+        let holds = |key: &&Key| key.columns.len() > 1 && key.columns.iter().any(|column| is_version(column));
+        match table {
+            Some(table) => self.keys(table).iter().any(holds),
+            None => self.tables.values().any(|table| table.keys.iter().any(|key| holds(&key))),
+        }
     }
 
     /// Whether a column is a key of any table by itself.

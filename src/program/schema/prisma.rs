@@ -10,6 +10,11 @@ struct Field<'t> {
 }
 
 impl Field<'_> {
+    /// Its type, without what says that it may be missing or that there are several.
+    fn kind(&self) -> &str {
+        self.attributes.split_whitespace().next().unwrap_or_default().trim_end_matches(['?', ']', '['])
+    }
+
     /// Whether a new row has to be given it: neither optional, nor a list, nor filled by itself.
     fn is_required(&self) -> bool {
         let kind = self.attributes.split_whitespace().next().unwrap_or_default();
@@ -22,17 +27,17 @@ impl Schema {
     /// Adds the models of a file.
     pub(super) fn add_models(&mut self, text: &str) {
         let text = without_comments(text);
+        let models: Vec<&str> = logical_lines(&text).into_iter().filter_map(named_model).collect();
         let mut lines = logical_lines(&text).into_iter();
         while let Some(line) = lines.next() {
-            let mut words = line.split_whitespace();
-            if let (Some("model"), Some(name), Some("{")) = (words.next(), words.next(), words.next()) {
+            if let Some(name) = named_model(line) {
                 let body: Vec<&str> = lines.by_ref().take_while(|line| *line != "}").collect();
-                self.add_model(name, &body);
+                self.add_model(name, &body, &models);
             }
         }
     }
 
-    fn add_model(&mut self, model: &str, body: &[&str]) {
+    fn add_model(&mut self, model: &str, body: &[&str], models: &[&str]) {
         let table = body.iter().find_map(|line| quoted(argument(line, "@@map")?)).unwrap_or(model);
         self.declare(table);
         self.call_it(model, table);
@@ -41,6 +46,9 @@ impl Schema {
             fields.iter().filter(|field| field.is_required()).flat_map(|field| [field.name, column_of(&fields, field.name)]);
         let required: Vec<String> = required.map(column_key).collect();
         self.table(table).required.extend(required);
+        let relations = fields.iter().filter(|field| models.contains(&field.kind()));
+        let relations: Vec<String> = relations.map(|field| column_key(field.name)).collect();
+        self.table(table).relations.extend(relations);
         let mut keys: Vec<Vec<&str>> = fields
             .iter()
             .filter(|field| argument(field.attributes, "@id").is_some() || argument(field.attributes, "@unique").is_some())
@@ -57,6 +65,13 @@ impl Schema {
             self.add_key(table, Key::of(key.iter().map(|name| relation_of(&fields, name))));
         }
     }
+}
+
+/// The model that a line begins.
+fn named_model(line: &str) -> Option<&str> {
+    let mut words = line.split_whitespace();
+    let begins = (words.next(), words.next(), words.next());
+    if let (Some("model"), Some(name), Some("{")) = begins { Some(name) } else { None }
 }
 
 fn field(line: &str) -> Option<Field<'_>> {
