@@ -49,24 +49,5 @@ fn answers_apart(view: &View<'_>, of: &Value, read: u32) -> bool {
     let from_it = |(value, on): &(Value, Vec<Guard>)| {
         view.flat.part_of(value).contains(&read) || on.iter().any(|guard| view.cond_depends(guard.cond).contains(&read))
     };
-    if !event.inlined || event.returns.len() < 2 {
-        return false;
-    }
-    let told_by_it = |(_, on): &(Value, Vec<Guard>)| on.iter().any(|guard| view.cond_depends(guard.cond).contains(&read));
-    let went: Vec<bool> = event.returns.iter().filter_map(|(value, _)| how_it_went(view, value)).collect();
-    let of_results = went.len() == event.returns.len() && went.contains(&true) && went.contains(&false);
-    !event.returns.iter().any(from_it) || of_results && !event.returns.iter().any(told_by_it)
-}
-
-/// What an answer that says how it went says: the first thing it is made with is true or false.
-fn how_it_went(view: &View<'_>, value: &Value) -> Option<bool> {
-    let first = match value {
-        Value::Flat(at) => &view.event(*at).call()?.1.first()?.1,
-        Value::Mix(parts) => parts.first()?,
-        _ => return None,
-    };
-    match first {
-        Value::Bool(went) => Some(*went),
-        _ => None,
-    }
+    event.inlined && event.returns.len() > 1 && !event.returns.iter().any(from_it)
 }

@@ -101,7 +101,10 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
         return Some(found.at_most(Confidence::Low));
     }
     let passing = among_several(view, read, write, cond_at(view, &guard));
-    let first = of_the_first(view, read).map(|severity| if of_defaults(view, write) { Severity::Advice } else { severity });
+    // Whoever looks takes the first there is, and of two alike that says the same.
+    let taken = !read.statement.counts;
+    let first =
+        of_the_first(view, read).map(|severity| if taken && of_defaults(view, write) { Severity::Advice } else { severity });
     found.severity = of_alike(read, write).or(first).or(of_derived(view, write)).or(passing.map(|_| Severity::Warning));
     // A class that all tables go through may declare the key, over columns that only come out when it runs.
     let keyed_by_class =
