@@ -24,7 +24,11 @@ pub(super) fn admitted(world: &World<'_>, sources: &[&Source], candidate: &Candi
 /// Whether a comment directly at a fault's places accepts what comes of it.
 pub(super) fn accepted(world: &World<'_>, sources: &[&Source], candidate: &Candidate) -> bool {
     let words = &world.tree.book.comments;
-    let places = [candidate.primary, candidate.cause, candidate.work];
+    // Where the check is a call, the comment stands there.
+    let own = candidate.primary.file;
+    let calls = candidate.trace.iter().filter(|(role, at, _)| *role == Role::Call && at.file == own).map(|(_, at, _)| *at);
+    let decided = candidate.trace.iter().filter(|(role, at, _)| *role == Role::Check && at.file == own).map(|(_, at, _)| *at);
+    let places = [candidate.primary, candidate.cause, candidate.work].into_iter().chain(calls).chain(decided);
     places.into_iter().any(|at| blocks(world, sources, at, ACCEPTS).iter().any(|text| words.accepts(text)))
 }
 

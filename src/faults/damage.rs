@@ -152,6 +152,21 @@ pub(super) fn of_the_first(view: &View<'_>, read: &RowRead<'_>) -> Option<Severi
         .then_some(Severity::Warning)
 }
 
+/// Whether a row is given nothing, or constants alone: two of them are the same row twice.
+pub(super) fn of_defaults(view: &View<'_>, write: &RowWrite<'_>) -> bool {
+    let constant = |value: &Value| {
+        matches!(view.world.tree.settled(value), Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_))
+    };
+    let made = write.statement.entity.as_ref().is_none_or(|entity| match entity {
+        Value::Flat(at) => view.event(*at).call().is_some_and(|(_, args)| args.iter().all(|(_, value)| constant(value))),
+        Value::Mix(parts) => parts.iter().all(constant),
+        Value::Object(_, entries) => entries.iter().all(|(_, value)| constant(value)),
+        _ => false,
+    });
+    let given = write.statement.entity.is_some() || !write.statement.sets.is_empty();
+    made && given && write.statement.sets.iter().all(|column| constant(&column.value))
+}
+
 /// A row is added that is worked out from others, or only helps to find something again: a warning.
 pub(super) fn of_derived(view: &View<'_>, write: &RowWrite<'_>) -> Option<Severity> {
     let table = write.statement.table.as_ref()?;

@@ -360,7 +360,8 @@ fn number_from_max(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) ->
         return None;
     }
     // What an aggregate gives has a name of its own.
-    let column = write.statement.sets.iter().find(|column| match highest {
+    let named = write.statement.sets.iter().filter(|column| !column.name.is_empty());
+    let column = named.into_iter().find(|column| match highest {
         true => arithmetic_on(view, &column.value, read.index),
         false => computes_from(view, column, read.index),
     })?;

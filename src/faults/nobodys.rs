@@ -8,8 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::facts::{Act, FileFacts, FnRef, Value};
 use crate::files::{Atom, Document};
 use crate::program::{ClassRef, Reach, Tree, Ty};
-use crate::rules::FileRole;
-use crate::syntax::{ExportTarget, Expr, ExprKind, FnId};
+use crate::rules::{FileRole, TypeKind};
+use crate::syntax::{ExportTarget, Expr, ExprKind, FnId, Target};
 
 /// How many callers up a function is followed.
 const HIGHEST: u32 = 12;
@@ -87,8 +87,9 @@ impl<'a> Nobodys<'a> {
                 _ => export.name == "default",
             } || export.name == "=")
         });
-        let hook =
-            !known.flags.is_static && self.tree.class_of(function).is_some_and(|class| self.has_foreign_base(class, &mut vec![]));
+        let hook = !known.flags.is_static
+            && self.tree.class_of(function).is_some_and(|class| self.has_foreign_base(class, &mut vec![]))
+            && !self.is_a_records_own(function);
         known.name.is_empty()
             || known.name.starts_with("__")
             || known.flags.is_constructor
@@ -96,6 +97,21 @@ impl<'a> Nobodys<'a> {
             || handed_out
             || hook
             || facts.decorators.iter().any(|(mark, _)| !of_the_language(mark))
+    }
+
+    /// Whether a function is a method of a table's record that must be given something, and none that the library of the record asks
+    /// for by its name: who calls it names it.
+    fn is_a_records_own(&self, function: FnRef) -> bool {
+        let Some(known) = self.tree.function(function) else { return false };
+        let kind = self.tree.class_of(function).and_then(|class| self.tree.base_type(class, 0));
+        let record = kind.is_some_and(|id| self.tree.packs(function.file).kind(&id) == TypeKind::Entity);
+        let given = known.params.iter().filter(|param| param.default.is_none() && param.gathers.is_none());
+        let own = known.params.first().is_some_and(|param| matches!(&param.target, Target::Name(name, _) if name == "self"));
+        let hooks = &self.tree.book.reach.record_hooks;
+        record
+            && given.count() > usize::from(own)
+            && !known.name.starts_with('_')
+            && !hooks.iter().any(|hook| known.name.to_lowercase().starts_with(hook.as_str()))
     }
 
     /// Whether a class has a base that is no class of the tree: it may call what is written here. Those of the language call nothing.

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use super::added::of_the_changed;
 use super::candidate::Candidate;
-use super::damage::{Passing, among_several, of_alike, of_derived, of_the_first};
+use super::damage::{Passing, among_several, of_alike, of_defaults, of_derived, of_the_first};
 use super::data::{candidate, refused_and_caught, table};
 use super::effects::{decided_apart, fresh, row_locked};
 use super::exists::says_exists;
+use super::harm::same_for_both;
 use super::new_key::asks_for_what_is_new;
 use super::rows::{RowRead, RowWrite, each_part, owner, parent, same_table};
 use super::subject::Judged;
@@ -100,9 +101,15 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
         return Some(found.at_most(Confidence::Low));
     }
     let passing = among_several(view, read, write, cond_at(view, &guard));
-    let first = of_the_first(view, read);
+    // Whoever looks takes the first there is, and of two alike that says the same.
+    let taken = !read.statement.counts;
+    let first =
+        of_the_first(view, read).map(|severity| if taken && of_defaults(view, write) { Severity::Advice } else { severity });
     found.severity = of_alike(read, write).or(first).or(of_derived(view, write)).or(passing.map(|_| Severity::Warning));
-    if held_by_sender || passing == Some(Passing::Gathers) {
+    // A class that all tables go through may declare the key, over columns that only come out when it runs.
+    let keyed_by_class =
+        || view.world.tree.class_of(write.event.origin.0).is_some_and(|class| view.world.schema.works_out_keys(class));
+    if held_by_sender || passing == Some(Passing::Gathers) || keyed_by_class() {
         return Some(found.at_most(Confidence::Low));
     }
     // The model itself may give what the key needs beside.
@@ -193,6 +200,11 @@ pub(super) fn unbacked_calls(view: &View<'_>, found: &mut Judged) {
         );
         let mut candidate = Candidate::new(view, "check-then-insert", event, event, message);
         candidate.hop(Role::Effect, event, view.describe(event));
+        // Who catches what several rows answer lives with several.
+        let lives_with = |types: &[String]| types.iter().any(|ty| view.world.tree.book.verbs.is_of_several(ty));
+        if event.caught.as_ref().is_some_and(|(types, throws)| !throws && lives_with(types)) {
+            candidate.severity = Some(Severity::Advice);
+        }
         found.push(candidate.at_most(if statement.sure { Confidence::High } else { Confidence::Medium }));
     }
 }
@@ -268,9 +280,20 @@ fn backed<'v>(view: &View<'v>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Back
     };
     let linked = keys.iter().flat_map(|key| key.columns.iter().map(String::as_str)).filter(belongs);
     let known: Vec<&str> = known.into_iter().chain(linked).collect();
+    // Both come to the same values of it, whatever was asked for: constants, and what the rows that both read say.
+    let same = |column: &str| {
+        belongs(&column)
+            || write.statement.sets.iter().any(|set| {
+                alike(&set.name, column)
+                    && (steady_for_both(view, &set.value, read.index) || is_owner(view, read.event, &set.value))
+            })
+    };
+    let met_by_both = |key: &Key| key.columns.iter().all(|column| same(column));
     let decides = |key: &&&Key| {
         covered(key, &known)
-            && (asked.is_empty() || key.columns.iter().any(|column| asked.iter().any(|name| alike(column, name))))
+            && (asked.is_empty()
+                || key.columns.iter().any(|column| asked.iter().any(|name| alike(column, name)))
+                || met_by_both(key))
             && key.speaks_of(&write.statement.sets)
             && !differs(key)
     };
@@ -289,6 +312,33 @@ fn backed<'v>(view: &View<'v>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Back
         true if handled(view, write.index, write.event) => Backed::Handled,
         true => Backed::Unhandled,
     }
+}
+
+/// Whether two that run at once come to the same value, whoever asks and whenever.
+fn steady_for_both(view: &View<'_>, value: &Value, read: u32) -> bool {
+    let passing = |at: u32| view.event(at).meant(Meaning::Clock).is_some();
+    same_for_both(view, value, read, &mut HashSet::new())
+        && !given_by_request(view, value)
+        && !view.flat.depends(value).into_iter().any(passing)
+}
+
+/// Whether a value is what the rows that are read belong to: both see the same, or their rows are not each other's.
+fn is_owner(view: &View<'_>, event: &FlatEvent, value: &Value) -> bool {
+    matches!(value, Value::This(_) | Value::Param(..)) && receiver_root(view, event).as_ref() == Some(value)
+}
+
+/// What the chain of a call starts from, its relation left out: of `project.points.filter(..)`, `project`.
+fn receiver_root(view: &View<'_>, event: &FlatEvent) -> Option<Value> {
+    let mut at = event.call().map(|(callee, _)| callee.clone())?;
+    for _ in 0..32 {
+        at = match &at {
+            Value::Flat(index) => view.event(*index).call().map(|(callee, _)| callee.clone())?,
+            Value::Member(of, _) => (**of).clone(),
+            Value::Mix(parts) => parts.first()?.clone(),
+            other => return Some(other.clone()),
+        };
+    }
+    None
 }
 
 /// The key under which a condition takes something out of what was read.

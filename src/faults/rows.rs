@@ -421,11 +421,26 @@ pub fn compares(view: &View<'_>, value: &Value, read: u32) -> bool {
     let mut found = false;
     each_part(view, value, &mut |part| {
         if let Value::Op(BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual, pair) = part {
-            let zero = pair.contains(&Value::Number(0.0));
+            let zero = pair.contains(&Value::Number(0.0)) && !pair.iter().any(|side| is_what_is_left(view, side, read, 0));
             found |= !zero && pair.iter().any(|side| view.flat.depends(side).contains(&read));
         }
     });
     found
+}
+
+/// Whether a value is what is left of one number when another that was read is taken from it: held against nought, it is held
+/// against its limit.
+fn is_what_is_left(view: &View<'_>, value: &Value, read: u32, depth: u32) -> bool {
+    let deeper = |value: &Value| depth < 8 && is_what_is_left(view, value, read, depth + 1);
+    match value {
+        Value::Op(BinaryOp::Sub, pair) => pair.iter().any(|side| view.flat.made_of(side).contains(&read)),
+        Value::Any(_) | Value::Choose(_) => value.options().into_iter().any(deeper),
+        Value::Flat(at) => {
+            let event = view.event(*at);
+            only_computes(event) && event.returns.iter().any(|(value, _)| deeper(value))
+        }
+        _ => false,
+    }
 }
 
 /// The columns of a read that a value mentions.

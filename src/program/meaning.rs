@@ -287,11 +287,14 @@ impl Site<'_> {
         keys.iter().try_fold(value.clone(), |value, key| self.entry(&value, key).ok().flatten())
     }
 
-    /// The entry of an object, its own or one of an object spread into it, or for `*` the first of a list; an error where it may stand in what cannot be followed.
+    /// The entry of an object, its own or one of an object spread into it, or for `*` the first of a list or of an object; an error where it may stand in what cannot be followed.
     fn entry(&self, value: &Value, key: &str) -> Result<Option<Value>, Unseen> {
         let settled = self.tree.settled(value);
         if let (Value::List(items), "*") = (&settled, key) {
             return Ok(items.first().cloned());
+        }
+        if let (Value::Object(None, entries), "*") = (&settled, key) {
+            return Ok(entries.first().map(|(_, value)| value.clone()));
         }
         // What a callback makes of each element.
         if let (Value::Flat(index), "*") = (&settled, key) {

@@ -69,7 +69,7 @@ pub(super) fn with_holes(text: &Value, holes: &mut Vec<Value>) -> Option<String>
     }
 }
 
-/// Python's `%s` and `%(name)s` as `?`, which every dialect here reads.
+/// Python's `%s` as `?` and `%(name)s` as `:name`, which a dialect here reads.
 pub(super) fn without_placeholders(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -82,7 +82,13 @@ pub(super) fn without_placeholders(text: &str) -> String {
         } else if after.starts_with('(')
             && let Some(end) = after.find(")s")
         {
-            out.push('?');
+            let name = &after[1..end];
+            let plain = name.starts_with(|first: char| first.is_ascii_alphabetic())
+                && name.bytes().all(|letter| letter.is_ascii_alphanumeric() || letter == b'_');
+            match plain {
+                true => out.push_str(&format!(":{name}")),
+                false => out.push('?'),
+            }
             rest = &after[end + 2..];
         } else {
             out.push('%');

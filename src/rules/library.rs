@@ -15,6 +15,8 @@ pub struct Library {
     type_of_member: FxHashMap<String, Atom>,
     type_of_base: FxHashMap<String, Atom>,
     type_of_name: FxHashMap<String, Vec<Atom>>,
+    /// The same in files that import something of the library, with the pack's place.
+    type_of_name_here: FxHashMap<String, Vec<(usize, Atom)>>,
     rows: FxHashMap<String, Vec<(usize, usize)>>,
     rows_of_method: FxHashMap<String, Vec<(usize, usize)>>,
     heads: FxHashSet<String>,
@@ -76,6 +78,9 @@ impl Library {
             for like in &row.like {
                 self.type_of_name.entry(like.clone()).or_default().push(id.clone());
             }
+            for like in &row.like_here {
+                self.type_of_name_here.entry(like.clone()).or_default().push((index, id.clone()));
+            }
         }
         for (number, row) in pack.calls.iter().enumerate() {
             for path in &row.on {
@@ -119,6 +124,11 @@ impl Library {
     /// The type that classes deriving from this path are.
     pub fn type_of_base(&self, base: &str) -> Option<&Atom> {
         self.type_of_base.get(base)
+    }
+
+    /// Types that go by a name in files that import something of their library, with the places of their packs.
+    pub fn types_like_here(&self, name: &str) -> &[(usize, Atom)] {
+        self.type_of_name_here.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// Types an unresolved receiver of this name may be.

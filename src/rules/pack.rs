@@ -91,6 +91,9 @@ pub struct TypeRow {
     /// Names by which an unresolved receiver is taken for one of these, at medium confidence.
     #[serde(default)]
     pub like: Vec<String>,
+    /// The same, in files alone that import something of the library.
+    #[serde(default)]
+    pub like_here: Vec<String>,
     /// What it is to the detectors.
     #[serde(default)]
     pub is: TypeKind,

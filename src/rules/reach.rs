@@ -42,6 +42,8 @@ pub struct ReachRules {
     pub starter_words: Vec<String>,
     /// Bases of the language that call nothing of what derives from them.
     pub idle_bases: Vec<String>,
+    /// How the names of methods begin that the library of a table's record asks for.
+    pub record_hooks: Vec<String>,
     /// Names by which a file asks where it lies itself.
     pub place_names: Vec<String>,
     /// Variables by which a development server tells the copy that it starts anew from itself: none in what serves.

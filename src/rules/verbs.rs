@@ -46,6 +46,8 @@ pub struct Verbs {
     vague: HashSet<String>,
     refusals: HashSet<String>,
     refusal_codes: HashSet<String>,
+    refusal_questions: Vec<String>,
+    several_rows: HashSet<String>,
     open: HashSet<String>,
     numbers: HashSet<String>,
     sends: HashSet<String>,
@@ -288,10 +290,19 @@ impl Verbs {
         self.open.contains(word)
     }
 
-    /// Whether the type or the code of a caught error says that a unique key refused a row.
+    /// Whether the type of a caught error says that there were several rows where one was asked for.
+    pub fn is_of_several(&self, ty: &str) -> bool {
+        self.several_rows.contains(ty.rsplit(['.', ':']).next().unwrap_or(ty))
+    }
+
+    /// Whether the type or the code of a caught error, or what a handler asks of it, says that a unique key refused a row.
     pub fn is_refusal(&self, ty: &str) -> bool {
         let name = ty.rsplit(['.', ':']).next().unwrap_or(ty);
-        self.refusals.contains(name) || self.refusal_codes.contains(ty)
+        let asks = || {
+            let plain = name.to_lowercase().replace('_', "");
+            self.refusal_questions.iter().any(|words| plain.contains(words.as_str()))
+        };
+        self.refusals.contains(name) || self.refusal_codes.contains(ty) || asks()
     }
 
     /// Whether a member of an answer carries all that was answered.

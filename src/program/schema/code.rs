@@ -23,12 +23,15 @@ pub struct Declaration {
 }
 
 /// A call of a function's facts.
-struct Site<'t> {
-    function: FnRef,
+pub(super) struct Site<'t> {
+    /// The function it stands in.
+    pub function: FnRef,
     index: u32,
     event: &'t Event,
-    callee: &'t Value,
-    args: &'t Args,
+    /// What is called.
+    pub callee: &'t Value,
+    /// What it is given.
+    pub args: &'t Args,
 }
 
 impl Schema {
@@ -48,6 +51,11 @@ impl Schema {
         let anchored = anchored(&reader, &spoken);
         let named = self.add_tables(&reader, &spoken, &anchored);
         self.add_keys(&reader, &spoken, &named);
+        for (table, key) in reader.handed_keys() {
+            if let Some(table) = reader.name(&table) {
+                self.add_key(&table, key);
+            }
+        }
     }
 
     /// SQL in texts: a migration's statements, a schema made at start-up.
@@ -137,7 +145,15 @@ impl Schema {
                 }
                 continue;
             }
-            let Some((keys, table)) = reader.key_of(keys.clone()).filter(|_| keys.count() > 0) else { continue };
+            if keys.clone().count() == 0 {
+                continue;
+            }
+            let Some((keys, table)) = reader.key_of(keys) else { continue };
+            if keys.iter().any(|key| key.columns.iter().any(|column| !column.starts_with(|first: char| first.is_alphanumeric())))
+            {
+                self.worked_out.extend(reader.tree.class_of(site.function));
+                continue;
+            }
             let table = table.and_then(|table| reader.name(&table)).or_else(|| {
                 let of = steps.iter().find_map(|meant| match reader.tree.settled(&meant.receiver) {
                     Value::Result(function, index) => Some((function, index)),
@@ -231,20 +247,9 @@ fn spoken(tree: &Tree) -> Vec<Spoken<'_>> {
 }
 
 /// Every call of a file, but those that take a migration back.
-fn sites(tree: &Tree, file: u32) -> impl Iterator<Item = Site<'_>> {
+pub(super) fn sites(tree: &Tree, file: u32) -> impl Iterator<Item = Site<'_>> {
     let functions = tree.files.get(file as usize).map_or(&[][..], |facts| &facts.functions);
-    let taken_back = move |function: FnRef| {
-        let mut at = Some(function);
-        while let Some(here) = at {
-            let Some(known) = tree.function(here) else { break };
-            if tree.book.tables.undoes(&known.name) {
-                return true;
-            }
-            at = known.parent.map(|parent| FnRef { file, func: parent.0 }).filter(|parent| parent.func != 0);
-        }
-        false
-    };
-    functions.iter().enumerate().filter(move |(func, _)| !taken_back(FnRef { file, func: *func as u32 })).flat_map(
+    functions.iter().enumerate().filter(move |(func, _)| !taken_back(tree, FnRef { file, func: *func as u32 })).flat_map(
         move |(func, facts)| {
             facts.events.iter().enumerate().filter_map(move |(index, event)| match &event.act {
                 Act::Call { callee, args, .. } => {
@@ -254,6 +259,19 @@ fn sites(tree: &Tree, file: u32) -> impl Iterator<Item = Site<'_>> {
             })
         },
     )
+}
+
+/// Whether a function, or one around it, takes a migration back.
+pub(super) fn taken_back(tree: &Tree, function: FnRef) -> bool {
+    let mut at = Some(function);
+    while let Some(here) = at {
+        let Some(known) = tree.function(here) else { break };
+        if tree.book.tables.undoes(&known.name) {
+            return true;
+        }
+        at = known.parent.map(|parent| FnRef { func: parent.0, ..here }).filter(|parent| parent.func != 0);
+    }
+    false
 }
 
 /// Calls of a function that another call of it is made on.

@@ -5,15 +5,17 @@ mod built;
 mod chain;
 mod classes;
 mod code;
+mod handed;
 mod prisma;
 mod sql;
 mod turns;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 
 pub use code::Declaration;
 
+use super::ClassRef;
 use super::statement::{Column, ColumnKind, column_key, is_version, table_key};
 use super::tree::Tree;
 use crate::facts::Value;
@@ -90,6 +92,8 @@ pub struct Schema {
     /// Attributes that are columns, of any model.
     plain: BTreeSet<String>,
     implied: Vec<String>,
+    /// Classes that declare keys over columns which only come out when they run.
+    worked_out: HashSet<ClassRef>,
 }
 
 impl Schema {
@@ -140,6 +144,11 @@ impl Schema {
     /// Whether a column is a key of any table by itself.
     pub fn is_implied(&self, column: &str) -> bool {
         self.implied.iter().any(|known| known == column)
+    }
+
+    /// Whether a class declares keys of its tables over columns that only come out when it runs.
+    pub fn works_out_keys(&self, class: ClassRef) -> bool {
+        self.worked_out.contains(&class)
     }
 
     /// The column that counts the table's versions, and that every save of a loaded row compares.

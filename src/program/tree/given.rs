@@ -129,8 +129,13 @@ impl Tree {
         found
     }
 
+    /// The calls of a function of the tree.
+    pub fn calls_of(&self, function: FnRef) -> &[(FnRef, u32)] {
+        self.given.calls.get(&function).map_or(&[], |calls| calls)
+    }
+
     /// What a call gives for a parameter: by its position, or by its name.
-    pub(super) fn argument(&self, call: (FnRef, u32), function: FnRef, index: u32) -> Option<&Value> {
+    pub fn argument(&self, call: (FnRef, u32), function: FnRef, index: u32) -> Option<&Value> {
         let Act::Call { args, .. } = &self.facts(call.0)?.events.get(call.1 as usize)?.act else { return None };
         let param = self.function(function)?.params.get(index as usize).filter(|param| param.gathers.is_none())?;
         let named = match &param.target {

@@ -21,7 +21,7 @@ use super::settings::{Environment, Set, Setting, all_sets, setting};
 use super::{ClassRef, Spot, Ty};
 use crate::facts::{Act, Event, FileFacts, FnFacts, FnRef, Value};
 use crate::files::{Atom, Language};
-use crate::rules::{Packs, Rulebook};
+use crate::rules::{Pack, Packs, Rulebook};
 use crate::syntax::{Class, Function, Target};
 pub use carried::Carried;
 pub use gathered::Gathered;
@@ -285,6 +285,11 @@ impl Tree {
             Ty::Lib { path, .. } => !packs.knows(path),
             _ => false,
         };
+        // What is only guessed to be a member of something says less than a name that goes with what the file imports.
+        let guessed = || matches!(&found, Ty::Lib { path, sure: false, .. } if matches!(value, Value::Member(..)) && packs.type_row(path).is_none());
+        if let Some(id) = (strange || guessed()).then(|| self.like_here(value, file)).flatten() {
+            return Ty::Lib { path: id, of: Arc::default(), sure: false };
+        }
         if !strange {
             return found;
         }
@@ -297,6 +302,18 @@ impl Tree {
             Some(id) => Ty::Lib { path: id, of: Arc::default(), sure: false },
             None => found,
         }
+    }
+
+    /// The type that goes by a value's name in files that import something of its library.
+    fn like_here(&self, value: &Value, file: u32) -> Option<Atom> {
+        let packs = self.packs(file);
+        let known = packs.types_like_here(self.named(value)?);
+        let imports = &self.files.get(file as usize)?.unit.imports;
+        let of = |library: &Pack| {
+            let named = |module: &str| library.library.mentions.iter().any(|word| module.contains(word.as_str()));
+            imports.iter().any(|import| named(&import.module))
+        };
+        known.iter().find(|(pack, _)| packs.packs().get(*pack).is_some_and(of)).map(|(_, id)| id.clone())
     }
 
     /// The name under which a function takes a part out of what it is given (`({ context: queryInterface })`).

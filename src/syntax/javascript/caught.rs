@@ -25,8 +25,21 @@ fn asked(test: &Expression, found: &mut Vec<String>) {
             (BinaryOperator::StrictEquality | BinaryOperator::Equality, _, Expression::StringLiteral(code)) => {
                 found.push(code.value.to_string());
             }
+            (BinaryOperator::StrictEquality | BinaryOperator::Equality, _, Expression::NumericLiteral(code)) => {
+                found.push(code.value.to_string());
+            }
+            // `if (error.code !== "23505") throw error`
+            (BinaryOperator::StrictInequality | BinaryOperator::Inequality, _, Expression::StringLiteral(code)) => {
+                found.push(code.value.to_string());
+            }
+            (BinaryOperator::StrictInequality | BinaryOperator::Inequality, _, Expression::NumericLiteral(code)) => {
+                found.push(code.value.to_string());
+            }
             _ => {}
         },
+        Expression::UnaryExpression(tree) => asked(&tree.argument, found),
+        // `isDuplicateKey(error)`: by its name.
+        Expression::CallExpression(tree) if tree.arguments.len() == 1 => found.extend(class_name(&tree.callee)),
         _ => {}
     }
 }
