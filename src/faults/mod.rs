@@ -55,6 +55,7 @@ mod retry;
 mod row_named;
 mod rows;
 mod shared_lock;
+mod same_again;
 mod sightings;
 mod stale_read;
 mod standing;

@@ -181,8 +181,17 @@ fn makes(event: &FlatEvent, given: bool) -> bool {
 fn steps(event: &FlatEvent, built: &FxHashSet<u32>) -> bool {
     let Some((Value::Member(of, _), _)) = event.call() else { return false };
     match (&**of, &event.what) {
-        (Value::Param(..) | Value::This(_) | Value::Captured(..), What::Presumed(_)) => true,
+        (on, What::Presumed(_)) if begins(on) => true,
         (Value::Flat(of), What::Nothing) => !event.inlined && built.contains(of),
+        _ => false,
+    }
+}
+
+/// Whether a value is what the caller gives, or hangs on that (`tx.db`).
+fn begins(value: &Value) -> bool {
+    match value {
+        Value::Param(..) | Value::This(_) | Value::Captured(..) => true,
+        Value::Member(of, _) => begins(of),
         _ => false,
     }
 }

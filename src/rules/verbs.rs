@@ -24,6 +24,7 @@ pub struct Verbs {
     keepers: HashSet<String>,
     arithmetic: HashSet<String>,
     absence: HashSet<String>,
+    given: HashSet<String>,
     removals: Vec<String>,
     clocks: HashSet<String>,
     sizes: HashSet<String>,
@@ -196,6 +197,11 @@ impl Verbs {
     /// Whether a call of this name, answered yes, says that there is nothing.
     pub fn is_absence(&self, name: &str) -> bool {
         self.absence.contains(&name.to_lowercase())
+    }
+
+    /// Whether a call of this name does nothing unless it is given what it puts somewhere.
+    pub fn must_be_given(&self, name: &str) -> bool {
+        self.given.contains(name)
     }
 
     /// Whether every write sets a column of this name, whatever the write is for.

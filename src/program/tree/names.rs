@@ -276,7 +276,18 @@ impl Tree {
         for part in parts {
             ty = self.member_at(&ty, part, at.file, depth + 1);
         }
+        if let Ty::Class(class) = ty
+            && let Some(function) = self.function_type(class)
+        {
+            return self.declared_at(function, FnRef { file: class.file, func: 0 }, depth + 1);
+        }
         self.instance(ty, at.file)
+    }
+
+    /// The type of functions that a name stands for: `type Make = (db: Database) => Service`.
+    fn function_type(&self, class: ClassRef) -> Option<&TypeRef> {
+        let known = self.class(class).filter(|known| known.methods.is_empty() && known.fields.is_empty())?;
+        known.bases.iter().find(|base| base.name == "Function" && !base.args.is_empty())
     }
 
     /// An instance of what a class name stands for.
