@@ -42,7 +42,8 @@ pub(super) fn of_own_credential(view: &View<'_>, work: &FlatEvent) -> bool {
         value.walk(&mut |part| {
             if let Value::Object(_, entries) = part {
                 own |= entries.iter().any(|(name, entry)| {
-                    matches!(&*name.to_lowercase(), "refresh_token" | "refreshtoken") && given(view, &passed(view, entry), view.root())
+                    matches!(&*name.to_lowercase(), "refresh_token" | "refreshtoken")
+                        && given(view, &passed(view, entry), view.root())
                 });
             }
         });

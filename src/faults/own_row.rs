@@ -115,7 +115,8 @@ fn is_setting(view: &View<'_>, value: &Value) -> bool {
 /// it out.
 pub(super) fn own_buffer(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
     let changes = changes(view);
-    let kept = |change: &&StateChange| (view.lasts(&change.place) || of_own_object(view, change)) && is_state(view, &change.place);
+    let kept =
+        |change: &&StateChange| (view.lasts(&change.place) || of_own_object(view, change)) && is_state(view, &change.place);
     let emptied: Vec<&Place> =
         changes.iter().filter(|change| empties(view, change)).filter(kept).map(|change| &change.place).collect();
     let taken_out: Vec<u32> = changes.iter().filter(|change| change.removes).filter(kept).map(|change| change.event).collect();

@@ -197,7 +197,9 @@ fn adds_to(tree: &Tree, value: &Value, least: &Value) -> bool {
         _ => None,
     };
     let sum = |value: &Value| match value {
-        Value::Op(BinaryOp::Add, pair) => pair.iter().any(|part| part == least || named(part).is_some() && named(part) == named(least)),
+        Value::Op(BinaryOp::Add, pair) => {
+            pair.iter().any(|part| part == least || named(part).is_some() && named(part) == named(least))
+        }
         _ => false,
     };
     let settings = || tree.files.iter().filter_map(|facts| Some(&facts.names.get(&named(value)?)?.value));

@@ -7,7 +7,7 @@ use super::shared_lock::random;
 use super::tests_of_state::{base, is_state};
 use super::view::View;
 use crate::facts::{Act, Value};
-use crate::program::{Column, ColumnKind, FlatEvent, Holder, Op, Place, Statement, Ty, What};
+use crate::program::{Column, ColumnKind, FlatEvent, Holder, Op, Place, Spot, Statement, Ty, What, column_key};
 use crate::rules::{CommandKind, Meaning, words};
 
 /// Why each copy may do an effect of a job, besides what is so of any effect.
@@ -23,6 +23,7 @@ pub(super) fn may_do_each(view: &View<'_>, index: u32, event: &FlatEvent) -> Opt
             || keeps_for_itself(view, index, event)
             || of_a_library(view, event)
             || to_what_is_kept(view, event)
+            || pings(view, event)
     };
     if same_again { Some(Why::Idempotent) } else { own().then_some(Why::OwnRow) }
 }
@@ -44,8 +45,13 @@ fn keeps_for_itself(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
         Value::Op(..) | Value::Not(_) | Value::Is(..) => false,
         _ => true,
     };
+    // A part of an object that was there before, too.
     let memory = |place: &Value| {
-        view.place(place).is_some_and(|place| !matches!(place.holder, Holder::Local(_) | Holder::Param(..)))
+        view.place(place).is_some_and(|place| match place.holder {
+            Holder::Local(made) => made < index && !place.path.is_empty(),
+            Holder::Param(..) => !place.path.is_empty(),
+            _ => true,
+        })
     };
     let mut later = view.events().skip(index as usize + 1);
     // What is asked for each of several is no question of this process alone.
@@ -56,13 +62,28 @@ fn keeps_for_itself(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
     };
     asks && of_each() == Some(false)
         && later.any(|(_, kept)| match (&kept.act, &kept.what) {
-            (Act::Write { place, value, op: None, .. }, _) => tells(value) && view.flat.depends(value).contains(&index) && memory(place),
+            (Act::Write { place, value, op: None, .. }, _) => {
+                tells(value) && view.flat.depends(value).contains(&index) && memory(place)
+            }
             (_, What::Meant(meant)) if meant.is == Meaning::Put => {
                 let value = meant.part("value");
                 value.is_some_and(|value| tells(value) && view.flat.depends(value).contains(&index)) && memory(&meant.receiver)
             }
             _ => false,
         })
+}
+
+/// Whether a call only keeps a connection of this process open, or says that it is there, by its name or that of what leads to it.
+fn pings(view: &View<'_>, event: &FlatEvent) -> bool {
+    let tree = view.world.tree;
+    let says = |spot: &Spot| {
+        let callees = tree.events_at(*spot).filter_map(|(_, _, call)| match &call.act {
+            Act::Call { callee, .. } => tree.name_of(callee),
+            _ => None,
+        });
+        callees.into_iter().any(|name| tree.book.verbs.pings(&name))
+    };
+    matches!(event.what, What::Presumed(_)) && event.hops.iter().chain([&event.at]).any(says)
 }
 
 /// Whether each of the things that this process keeps in its memory is called, as open connections are: no other copy has them.
@@ -113,7 +134,9 @@ fn begins_empty(view: &View<'_>, place: &Place) -> bool {
 fn of_a_library(view: &View<'_>, event: &FlatEvent) -> bool {
     let What::Presumed(presumed) = &event.what else { return false };
     let Some((Value::Member(on, _), args)) = event.call().filter(|_| !presumed.strong) else { return false };
-    let carries = |part: &Value| !matches!(part, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Object(..) | Value::List(_));
+    let carries = |part: &Value| {
+        !matches!(part, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Object(..) | Value::List(_))
+    };
     let constant = |value: &Value| !view.world.tree.settled(value).any(&carries);
     let on = view.flat.plain(on);
     matches!(view.world.tree.ty(&on, event.origin.0.file), Ty::Lib { .. }) && args.iter().all(|(_, value)| constant(value))
@@ -191,6 +214,11 @@ fn writes_the_same(view: &View<'_>, event: &FlatEvent) -> bool {
     })
 }
 
+/// Whether nothing that was given or read went into a value.
+fn of_nothing(value: &Value) -> bool {
+    matches!(value, Value::Mix(parts) if parts.iter().all(of_nothing))
+}
+
 /// Whether a value is the time and nothing else.
 fn is_the_time(view: &View<'_>, value: &Value) -> bool {
     let clock = |index: &u32| match &view.event(*index).what {
@@ -198,6 +226,10 @@ fn is_the_time(view: &View<'_>, value: &Value) -> bool {
         What::Nothing => view.event(*index).call().is_some_and(|(_, args)| args.is_empty()),
         _ => false,
     };
+    // What a callee made of nothing: the time is one such.
+    if of_nothing(value) {
+        return true;
+    }
     let from = view.flat.depends(value);
     let given = |part: &Value| matches!(part, Value::Param(..) | Value::Unknown | Value::Element(_));
     !from.is_empty() && from.iter().all(clock) && !value.any(&given) && is_time(view, value)
@@ -225,8 +257,11 @@ fn works_out_again(view: &View<'_>, event: &FlatEvent) -> bool {
         let mut ask = |value: &Value| {
             value.walk(&mut |part| {
                 plain &= match part {
-                    Value::Member(_, name) => !written(name),
-                    Value::Index(_, key) => view.world.tree.settled(key).text().is_some_and(|name| !written(&name)),
+                    Value::Member(_, name) => !written(&column_key(name)),
+                    Value::Index(_, key) => {
+                        let name = view.world.tree.settled(key).text().or_else(|| view.world.tree.name_of(key));
+                        name.is_some_and(|name| !written(&column_key(&name)))
+                    }
                     _ => true,
                 };
             });
@@ -235,7 +270,9 @@ fn works_out_again(view: &View<'_>, event: &FlatEvent) -> bool {
         given().for_each(|(_, arg)| ask(arg));
         // Of another table it reads nothing that it writes.
         let rows = all().any(|event| {
-            event.statement().is_some_and(|read| read.table == statement.table || read.table.is_some() && statement.table.is_some())
+            event
+                .statement()
+                .is_some_and(|read| read.table == statement.table || read.table.is_some() && statement.table.is_some())
         });
         rows && plain && all().all(steady) && !is_time(view, value) && !fresh(view, value)
     };
@@ -256,4 +293,3 @@ fn refreshes(view: &View<'_>, event: &FlatEvent) -> bool {
         kv.op == CommandKind::Set && !kv.only_new && !from_store()
     })
 }
-

@@ -44,7 +44,11 @@ impl Transaction {
                 };
                 // Behind the last of its ends it is over, whichever way they were reached.
                 let before_last = ends.last().is_some_and(|last| index < *last);
-                index > *from && before_last && event.hops.starts_with(among) && on_the_way(view.event(*from), event) && !ends.iter().any(ended)
+                index > *from
+                    && before_last
+                    && event.hops.starts_with(among)
+                    && on_the_way(view.event(*from), event)
+                    && !ends.iter().any(ended)
             }
         }
     }

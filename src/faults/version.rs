@@ -55,7 +55,10 @@ fn bypasses(view: &View<'_>, write: &RowWrite<'_>, table: &str) -> bool {
     }
     let about = |name: &str| is_version(name) || view.world.schema.version(table) == Some(name);
     let raises = statement.sets.iter().any(|column| about(&column.name));
-    let compares = statement.wheres.iter().any(|column| about(&column.name) || column.kind == ColumnKind::Equal && counts_changes(&column.name));
+    let compares = statement
+        .wheres
+        .iter()
+        .any(|column| about(&column.name) || column.kind == ColumnKind::Equal && counts_changes(&column.name));
     !raises && !compares && !statement.conditional()
 }
 
@@ -69,7 +72,8 @@ fn compared(write: &RowWrite<'_>) -> Option<(String, Spot)> {
     let statement = &write.statement;
     // Whether there is one at all is no comparison with what was read, and a constant raises nothing.
     let compared = |column: &Column| {
-        column.kind == ColumnKind::Equal || column.kind == ColumnKind::Compared && !matches!(column.value, Value::Bool(_) | Value::Null)
+        column.kind == ColumnKind::Equal
+            || column.kind == ColumnKind::Compared && !matches!(column.value, Value::Bool(_) | Value::Null)
     };
     let asked = |name: &str| statement.wheres.iter().any(|column| column.name == name && compared(column));
     let raised = |column: &Column| is_version(&column.name) && column.kind != ColumnKind::Constant;

@@ -145,7 +145,8 @@ fn unbuilt(tree: &Tree) -> Vec<String> {
     let programs: Vec<(&str, &str)> =
         crates.iter().filter(|(folder, _, _, program)| *program || starts(folder)).map(|known| (known.0, known.1)).collect();
     // What shows how a part is used is a program only where there is no other.
-    let shows = |folder: &str| folder.split('/').any(|part| words(part).iter().any(|word| tree.book.reach.dev_words.contains(word)));
+    let shows =
+        |folder: &str| folder.split('/').any(|part| words(part).iter().any(|word| tree.book.reach.dev_words.contains(word)));
     let others: Vec<&str> = programs.iter().filter(|(folder, _)| !shows(folder)).map(|(_, name)| *name).collect();
     let mut queue = if others.is_empty() { programs.iter().map(|(_, name)| *name).collect() } else { others };
     if queue.is_empty() {

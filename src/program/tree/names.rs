@@ -263,7 +263,13 @@ impl Tree {
             return self.returned(made_by, depth + 1);
         }
         let args = ty.args.iter().map(|arg| self.declared_at(arg, at, depth + 1));
-        self.declared_name(&ty.name, at, depth + 1).with(args)
+        let named = self.declared_name(&ty.name, at, depth + 1);
+        if let Ty::Instance(class) = named
+            && let Some(function) = self.function_type(class)
+        {
+            return self.declared_at(function, FnRef { file: class.file, func: 0 }, depth + 1);
+        }
+        named.with(args)
     }
 
     pub(super) fn declared_name(&self, name: &str, at: FnRef, depth: u32) -> Ty {
@@ -275,11 +281,6 @@ impl Tree {
         };
         for part in parts {
             ty = self.member_at(&ty, part, at.file, depth + 1);
-        }
-        if let Ty::Class(class) = ty
-            && let Some(function) = self.function_type(class)
-        {
-            return self.declared_at(function, FnRef { file: class.file, func: 0 }, depth + 1);
         }
         self.instance(ty, at.file)
     }
