@@ -135,7 +135,17 @@ fn of_a_library(view: &View<'_>, event: &FlatEvent) -> bool {
     let What::Presumed(presumed) = &event.what else { return false };
     let Some((Value::Member(on, _), args)) = event.call().filter(|_| !presumed.strong) else { return false };
     let carries = |part: &Value| {
-        !matches!(part, Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Object(..) | Value::List(_))
+        matches!(
+            part,
+            Value::Flat(_)
+                | Value::Param(..)
+                | Value::This(_)
+                | Value::Captured(..)
+                | Value::Element(_)
+                | Value::Result(..)
+                | Value::Function(_)
+                | Value::Unknown
+        )
     };
     let constant = |value: &Value| !view.world.tree.settled(value).any(&carries);
     let on = view.flat.plain(on);
