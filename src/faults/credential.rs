@@ -190,6 +190,10 @@ fn grants(view: &View<'_>, event: &FlatEvent, says: &dyn Fn(&Value) -> bool) -> 
         at = match callee {
             Value::Member(of, _) => match &**of {
                 Value::Flat(index) => view.event(*index),
+                // What is known of steps that are no longer seen.
+                steps @ Value::Mix(_) => {
+                    return steps.any(&|part| matches!(part, Value::Object(..)) && composed(view, part, says, 0));
+                }
                 _ => return false,
             },
             _ => return false,

@@ -42,7 +42,9 @@ pub fn effect(view: &View<'_>, event: &FlatEvent) -> Option<Sureness> {
             }
             _ => None,
         },
-        What::Presumed(presumed) if !presumed.reads => (!of_a_callback(view, event)).then_some(Sureness::Presumed),
+        What::Presumed(presumed) if !presumed.reads => {
+            (!of_a_callback(view, event) && !in_memory(view, event, &presumed.name)).then_some(Sureness::Presumed)
+        }
         What::Nothing => {
             let (callee, _) = event.call()?;
             let Value::Param(of, _) = callee else { return None };
@@ -51,6 +53,15 @@ pub fn effect(view: &View<'_>, event: &FlatEvent) -> Option<Sureness> {
         }
         _ => None,
     }
+}
+
+/// Whether something is put where that cannot fail, in a language in which what can fail says so by what it gives: no store is there.
+fn in_memory(view: &View<'_>, event: &FlatEvent, name: &str) -> bool {
+    view.world.tree.book.verbs.puts(name)
+        && view.world.tree.errors_are_values(event.origin.0.file)
+        && event.dropped
+        && !event.propagated
+        && matches!(event.act, Act::Call { awaited: false, .. })
 }
 
 /// Whether a request carries a GraphQL query, which changes nothing (GraphQL specification, section 6.2.1).

@@ -54,6 +54,7 @@ mod regions;
 mod retry;
 mod row_named;
 mod rows;
+mod same_again;
 mod shared_lock;
 mod sightings;
 mod stale_read;

@@ -3,6 +3,7 @@
 
 use super::credential::refreshes_credential;
 use super::effects::reads;
+use super::shared_lock::passed;
 use super::view::View;
 use crate::facts::{Act, FnRef, Value};
 use crate::program::{ColumnKind, FlatEvent};
@@ -23,6 +24,11 @@ pub(super) fn of_own_credential(view: &View<'_>, work: &FlatEvent) -> bool {
     let Some((_, args)) = work.call().filter(|_| refreshes_credential(view, work)) else { return false };
     let mut values: Vec<Value> = args.iter().map(|(_, value)| value.clone()).collect();
     let mut at = work;
+    // What is known of a builder whose steps are no longer seen.
+    values.extend(work.call().and_then(|(callee, _)| match callee {
+        Value::Member(of, _) if !matches!(**of, Value::Flat(_)) => Some((**of).clone()),
+        _ => None,
+    }));
     // The steps of a builder before the call.
     while let Some((Value::Member(of, _), _)) = at.call()
         && let Value::Flat(index) = **of
@@ -36,7 +42,8 @@ pub(super) fn of_own_credential(view: &View<'_>, work: &FlatEvent) -> bool {
         value.walk(&mut |part| {
             if let Value::Object(_, entries) = part {
                 own |= entries.iter().any(|(name, entry)| {
-                    matches!(&*name.to_lowercase(), "refresh_token" | "refreshtoken") && given(view, entry, view.root())
+                    matches!(&*name.to_lowercase(), "refresh_token" | "refreshtoken")
+                        && given(view, &passed(view, entry), view.root())
                 });
             }
         });

@@ -111,17 +111,20 @@ fn is_setting(view: &View<'_>, value: &Value) -> bool {
     named && !many && !view.flat.depends(value).iter().any(|at| reads(view.event(*at)))
 }
 
-/// Why no other copy does the same: what is written or sent is what this process gathered, and the same function empties it.
+/// Why no other copy does the same: what is written or sent is what this process gathered, and the same function empties it, or takes
+/// it out.
 pub(super) fn own_buffer(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
-    let emptied: Vec<Place> = changes(view)
-        .iter()
-        .filter(|change| empties(view, change) && view.lasts(&change.place) && is_state(view, &change.place))
-        .map(|change| change.place.clone())
-        .collect();
-    if emptied.is_empty() {
+    let changes = changes(view);
+    let kept =
+        |change: &&StateChange| (view.lasts(&change.place) || of_own_object(view, change)) && is_state(view, &change.place);
+    let emptied: Vec<&Place> =
+        changes.iter().filter(|change| empties(view, change)).filter(kept).map(|change| &change.place).collect();
+    let taken_out: Vec<u32> = changes.iter().filter(|change| change.removes).filter(kept).map(|change| change.event).collect();
+    if emptied.is_empty() && taken_out.is_empty() {
         return None;
     }
-    let gathered = |value: &Value| emptied.iter().any(|place| holds(view, value, place));
+    let out = |value: &Value| !taken_out.is_empty() && view.flat.made_of(value).iter().any(|at| taken_out.contains(at));
+    let gathered = |value: &Value| emptied.iter().any(|place| holds(view, value, place)) || out(value);
     let statement = event.statement();
     let columns =
         statement.iter().flat_map(|statement| statement.sets.iter().map(|column| &column.value).chain(&statement.entity));
@@ -133,6 +136,12 @@ pub(super) fn own_buffer(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
     let args = event.call().into_iter().flat_map(|(_, args)| args.iter().map(|(_, value)| value));
     let kept = event.kv().into_iter().map(|kv| &kv.value);
     columns.chain(args).chain(kept).chain(on).any(gathered).then(|| Reason::of(view, Why::OwnBuffer, event))
+}
+
+/// Whether a change is of what the object keeps whose method this is: it was there before this run, and is there after it.
+fn of_own_object(view: &View<'_>, change: &StateChange) -> bool {
+    let Some((Value::Member(on, _), _)) = view.event(change.event).call() else { return false };
+    matches!(&**on, Value::Member(of, _) if matches!(**of, Value::This(_)))
 }
 
 /// Whether a change leaves nothing of what was gathered: all of a container is taken out, or a new one or nought is put in its place.

@@ -5,9 +5,9 @@ use super::shared_lock::{same_key, takes};
 use super::view::View;
 use super::ways::apart;
 use crate::facts::{Act, Guard, Piece, Value};
-use crate::program::{FlatEvent, Kv, Look, Op, What, amount};
+use crate::program::{FlatEvent, Kv, Look, Op, Tree, What, amount, decorator};
 use crate::rules::{CommandKind, Meaning, ScriptKind};
-use crate::syntax::{ExitKind, Shape};
+use crate::syntax::{BinaryOp, ExitKind, Shape};
 
 /// Milliseconds from which on a key that is kept where all went well keeps work from being done again, rather than two from doing it
 /// at once.
@@ -173,4 +173,35 @@ pub(super) fn outlasts(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>) -
         }
     }
     (1..=FEW).contains(&commands)
+}
+
+/// Whether a key lasts longer than what starts this function lets it run: no holder is there when it ends.
+pub(super) fn outlives_its_run(view: &View<'_>, taken: &Taken<'_>) -> bool {
+    let (tree, root) = (view.world.tree, view.root());
+    let Some(ttl) = &taken.kv.ttl else { return false };
+    let decorators = tree.facts(root).map(|facts| &facts.decorators[..]).unwrap_or_default();
+    decorators.iter().any(|(value, _)| {
+        let Some(meant) = decorator(tree, value, root.file) else { return false };
+        let Some(limit) = meant.part("limit") else { return false };
+        let look = Look { tree, events: &[] };
+        let longest = amount(&look, limit, root.file).and_then(|time| time.in_ms(meant.text("unit").as_deref()));
+        let known = || Some(lasts(view, taken.event, taken.kv)? >= longest.filter(|time| time.sure)?.most);
+        known().unwrap_or_else(|| adds_to(tree, &tree.settled(ttl), limit))
+    })
+}
+
+/// Whether a value is another with something added: two settings of which one is made of the other.
+fn adds_to(tree: &Tree, value: &Value, least: &Value) -> bool {
+    let named = |value: &Value| match value {
+        Value::Member(_, name) | Value::Module(_, name) => Some(name.clone()),
+        _ => None,
+    };
+    let sum = |value: &Value| match value {
+        Value::Op(BinaryOp::Add, pair) => {
+            pair.iter().any(|part| part == least || named(part).is_some() && named(part) == named(least))
+        }
+        _ => false,
+    };
+    let settings = || tree.files.iter().filter_map(|facts| Some(&facts.names.get(&named(value)?)?.value));
+    sum(value) || settings().any(sum)
 }

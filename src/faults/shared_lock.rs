@@ -8,7 +8,7 @@ use super::exists::says_exists;
 use super::fails_open::{answered_as_taken, caught_as_taken, fails_open};
 use super::negative::says_it_failed;
 use super::not_released::not_released;
-use super::pairs::{Taken, as_a_rule, commands, frees, is_mark, is_spent, later, outlasts, passed_by};
+use super::pairs::{Taken, as_a_rule, commands, frees, is_mark, is_spent, later, outlasts, outlives_its_run, passed_by};
 use super::process_counter::is_time;
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
@@ -235,7 +235,7 @@ fn blind(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>, expires_later: 
         "the lock is deleted without asking whose it is: after the lease ran out this frees another holder's lock"
     };
     // It is another's only where the lease can end: without an end, another fault is worse.
-    if taken.kv.ttl.is_none() && taken.kv.script.is_none() && !expires_later {
+    if taken.kv.ttl.is_none() && taken.kv.script.is_none() && !expires_later || outlives_its_run(view, taken) {
         return;
     }
     let mut candidate = Candidate::new(view, "lock-blind-release", delete.event, taken.event, message.to_owned());
@@ -278,7 +278,7 @@ fn released(view: &View<'_>, taken: &Taken<'_>, rest: &[&Taken<'_>], found: &mut
 /// The answer is not looked at, or a failing store counts as taken.
 fn ignored(view: &View<'_>, taken: &Taken<'_>, found: &mut Judged) {
     let work = view.events().find(|(index, event)| *index > taken.index && effect(view, event).is_some());
-    let unused = taken.event.dropped && !view.flat.used(taken.index);
+    let unused = taken.event.dropped && !view.flat.used(taken.index) && !answers_to_a_callback(view, taken.event);
     let by_value = answered_as_taken(view, taken);
     let open = fails_open(view, taken).or(by_value.and(work.map(|(_, event)| event)));
     let Some((_, work)) = work.filter(|_| unused || open.is_some()).or(open.map(|event| (0, event))) else { return };
@@ -299,6 +299,20 @@ fn ignored(view: &View<'_>, taken: &Taken<'_>, found: &mut Judged) {
     }
     candidate.hop(Role::Effect, work, view.describe(work));
     found.push(sure(candidate, taken.kv));
+}
+
+/// Whether a command gives its answer to a function that it is handed, and that asks for it.
+fn answers_to_a_callback(view: &View<'_>, event: &FlatEvent) -> bool {
+    let tree = view.world.tree;
+    let Some((_, [.., (None, Value::Function(callback))])) = event.call() else { return false };
+    let Some(facts) = tree.facts(*callback) else { return false };
+    let answer = |part: &Value| matches!(part, Value::Param(of, at) if of == callback && *at > 0);
+    facts.conds.iter().any(|cond| cond.value.any(&answer))
+        || facts.events.iter().any(|event| {
+            let mut used = false;
+            event.act.each_value(&mut |value| used |= value.any(&answer));
+            used
+        })
 }
 
 /// GET, then SET: two callers both find the key free.

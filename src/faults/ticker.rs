@@ -1,6 +1,6 @@
 //! Jobs made of timers that set themselves again: `function tick() { ...; setTimeout(tick, period) }`.
 
-use super::effects::{effect, reads};
+use super::effects::{Sureness, effect, reads};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::unleased_job::{Work, candidate, each_gathered, gated, handlers};
@@ -25,8 +25,11 @@ pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Jud
     if gated(view, again, &view.world.tree.book.reach.role_words) {
         return found.sound(subject, vec![Reason::new(Why::RoleSetting)]);
     }
-    let Some((event, sureness)) = work.open else {
-        each_gathered(view, again, handlers(view), flattener, found);
+    let given = handlers(view);
+    // What is handed in is seen where it is handed over.
+    let seen_there = work.open.is_some_and(|(_, sureness)| sureness == Sureness::Opaque) && !given.is_empty();
+    let Some((event, sureness)) = work.open.filter(|_| !seen_there) else {
+        each_gathered(view, again, given, flattener, found);
         return found.sound(subject, work.reasons);
     };
     let mut job = candidate(view, again.at, event, &view.describe(event), sureness);

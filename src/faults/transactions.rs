@@ -26,7 +26,7 @@ enum Open {
     /// In a function reached through these calls.
     Function(Vec<Spot>),
     /// After this event, until it is committed or undone on the same way.
-    Until { from: u32, ends: Vec<u32> },
+    Until { from: u32, ends: Vec<u32>, among: Vec<Spot> },
 }
 
 impl Transaction {
@@ -38,14 +38,18 @@ impl Transaction {
         match &self.open {
             Open::Body(opens) => event.within.contains(opens),
             Open::Function(hops) => event.hops.starts_with(hops),
-            Open::Until { from, ends } => {
+            Open::Until { from, ends, among } => {
                 let ended = |end: &u32| {
                     let ending = view.event(*end);
                     *end <= index && ending.in_catch == event.in_catch && on_the_way(ending, event)
                 };
                 // Behind the last of its ends it is over, whichever way they were reached.
                 let before_last = ends.last().is_some_and(|last| index < *last);
-                index > *from && before_last && on_the_way(view.event(*from), event) && !ends.iter().any(ended)
+                index > *from
+                    && before_last
+                    && event.hops.starts_with(among)
+                    && on_the_way(view.event(*from), event)
+                    && !ends.iter().any(ended)
             }
         }
     }
@@ -167,8 +171,25 @@ pub(super) fn behind_a_changed_row(view: &View<'_>, read: &RowRead<'_>, write: &
 /// One that is begun, and committed somewhere behind: without a commit in sight it may end anywhere.
 fn by_hand(view: &View<'_>, from: u32) -> Option<Open> {
     let commits = view.events().any(|(index, event)| index > from && commits(event));
-    let ends = view.events().filter(|(index, event)| *index > from && ends(event)).map(|(index, _)| index).collect();
-    commits.then_some(Open::Until { from, ends })
+    let ends: Vec<u32> = view.events().filter(|(index, event)| *index > from && ends(event)).map(|(index, _)| index).collect();
+    commits.then(|| Open::Until { from, among: among(view, from, &ends), ends })
+}
+
+/// The calls that lead to the function which has a transaction that is a value: where a callee begins and ends it, none is open when
+/// that callee has ended.
+fn among(view: &View<'_>, from: u32, ends: &[u32]) -> Vec<Spot> {
+    let on_it = |end: &&u32| {
+        let called = view.event(**end).call();
+        called.is_some_and(|(callee, _)| matches!(callee, Value::Member(of, _) if view.flat.depends(of).contains(&from)))
+    };
+    let mut ending = ends.iter().filter(on_it).peekable();
+    if ending.peek().is_none() {
+        return vec![];
+    }
+    let opening = &view.event(from).hops;
+    let shared = |end: &u32| opening.iter().zip(view.event(*end).hops.iter()).take_while(|(left, right)| left == right).count();
+    let depth = ending.map(shared).min().unwrap_or_default();
+    opening[..depth].to_vec()
 }
 
 /// Whether an event commits.

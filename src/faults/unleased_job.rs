@@ -1,19 +1,18 @@
 //! `unleased-job`: every copy starts the same job, and nothing that all copies see claims the run.
 
 use super::candidate::{Candidate, Only};
-use super::effects::{Sureness, effect, fresh, harmless_again, reads, vague};
+use super::effects::{Sureness, effect, harmless_again, vague};
 use super::of_one::{of_own_credential, of_what_was_given};
-use super::process_counter::is_time;
 use super::reason::{Reason, Why};
 use super::retry::{once_for_each, stands_in};
-use super::shared_lock::random;
+use super::same_again::may_do_each;
 use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
 use crate::files::Atom;
-use crate::program::{ColumnKind, Flat, FlatEvent, Flattener, Gathered, Meant, Op, Spot, Ty, What, decorator};
-use crate::rules::{CommandKind, Meaning, TypeKind, words};
+use crate::program::{Flat, FlatEvent, Flattener, Gathered, Meant, Spot, Ty, What, decorator};
+use crate::rules::{Meaning, TypeKind, words};
 
 pub(super) const RULE: &str = "unleased-job";
 
@@ -215,15 +214,8 @@ impl<'v> Work<'v> {
             work.all.push(event);
             if let Some(reason) = harmless_again(view, index, event) {
                 work.reasons.push(reason);
-            } else if refreshes(view, event)
-                || writes_the_same(event)
-                || works_out_again(view, event)
-                || only_counts(view, index, event)
-                || event.meant(Meaning::Effect).is_some_and(|meant| meant.flag("whole"))
-            {
-                work.reasons.push(Reason::of(view, Why::Idempotent, event));
-            } else if on_this_host(event) || of_this_object(view, event) {
-                work.reasons.push(Reason::of(view, Why::OwnRow, event));
+            } else if let Some(why) = may_do_each(view, index, event) {
+                work.reasons.push(Reason::of(view, why, event));
             } else if gated(view, event, &view.world.tree.book.reach.leader_words) {
                 work.reasons.push(Reason::of(view, Why::RoleSetting, event));
             } else if work.open.is_none_or(|(open, known)| (sureness, weight(view, event)) > (known, weight(view, open))) {
@@ -251,117 +243,6 @@ fn weight(view: &View<'_>, event: &FlatEvent) -> u32 {
     }
 }
 
-/// Whether an effect is on this machine's own disk.
-fn on_this_host(event: &FlatEvent) -> bool {
-    event.meant(Meaning::Effect).is_some_and(|meant| meant.text("scope").as_deref() == Some("host"))
-}
-
-/// Whether an effect is on a file, a row or a key that goes by what the object of the timer made up once, for itself: no other copy has
-/// that.
-fn of_this_object(view: &View<'_>, event: &FlatEvent) -> bool {
-    let tree = view.world.tree;
-    let made_up = |part: &Value| match part {
-        Value::Member(of, name) => match **of {
-            Value::This(method) => {
-                let class = tree.class_of(method);
-                class.and_then(|class| tree.field_value(class, name)).is_some_and(|made| random(tree, &made, 0))
-            }
-            _ => false,
-        },
-        _ => false,
-    };
-    let target = match &event.what {
-        What::Meant(meant) if meant.text("kind").as_deref() == Some("file") => meant.part("target"),
-        _ => None,
-    };
-    let key = event.kv().map(|kv| &kv.key);
-    let named = event.statement().into_iter().flat_map(|statement| statement.wheres.iter().map(|column| &column.value));
-    target.into_iter().chain(key).chain(named).any(|value| value.any(&made_up))
-}
-
-/// Whether a request only tells how much there is: numbers of rows under a name of the installation, of whose answer nobody takes notice.
-fn only_counts(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
-    let Some(meant) = event.meant(Meaning::Effect).filter(|meant| meant.text("kind").as_deref() == Some("http")) else {
-        return false;
-    };
-    let counts = &view.world.tree.book.verbs;
-    let body = meant.part("body").map(|body| inside(view, body));
-    let Some(Value::Object(_, entries)) = body else { return false };
-    let plain = |value: &Value| view.flat.depends(value).is_empty() && !value.any(&|part| matches!(part, Value::Param(..)));
-    let number = |name: &str| words(name).iter().any(|word| counts.is_number(word));
-    let told = |name: &str| words(name).last().is_some_and(|word| matches!(word.as_str(), "id" | "hash" | "uuid"));
-    let of_rows = |value: &Value| matches!(value, Value::Member(of, name) if number(name) && matches!(**of, Value::Flat(_)));
-    !view.flat.used(index)
-        && event.in_loop.is_none()
-        && entries.iter().any(|(_, value)| of_rows(value))
-        && entries.iter().any(|(name, value)| told(name) && !plain(value))
-        && entries.iter().all(|(name, value)| {
-            of_rows(value) || plain(value) || told(name) && matches!(value, Value::Flat(at) if !reads(view.event(*at)))
-        })
-}
-
-/// What a call that only writes a value out is given.
-fn inside<'v>(view: &View<'v>, value: &'v Value) -> &'v Value {
-    match value {
-        Value::Flat(index) => match view.event(*index).call() {
-            Some((_, [(None, only @ Value::Object(..)), ..])) => only,
-            _ => value,
-        },
-        other => other,
-    }
-}
-
-/// Whether a statement writes constants only: a reset is one however often it is made.
-fn writes_the_same(event: &FlatEvent) -> bool {
-    event.statement().is_some_and(|statement| {
-        statement.op == Op::Update
-            && !statement.sets.is_empty()
-            && statement.sets.iter().all(|column| column.kind == ColumnKind::Constant)
-    })
-}
-
-/// Whether a statement writes what is worked out from columns that were read and that it does not write, and from nothing else: it
-/// comes to the same however often it is done.
-fn works_out_again(view: &View<'_>, event: &FlatEvent) -> bool {
-    let Some(statement) = event.statement().filter(|statement| statement.op == Op::Update) else { return false };
-    let written = |name: &str| statement.sets.iter().any(|column| column.name == name);
-    let settles = |value: &Value| -> bool {
-        let from = view.flat.depends(value);
-        let all = || from.iter().map(|at| view.event(*at));
-        let steady = |event: &FlatEvent| match &event.what {
-            What::Statement(read) => read.op == Op::Select,
-            What::Meant(meant) => matches!(meant.is, Meaning::Pass | Meaning::Pure | Meaning::Calls | Meaning::Build),
-            What::Nothing => true,
-            _ => false,
-        };
-        // A row handed over whole may be asked for what is written.
-        let given = || all().filter(|event| !reads(event)).filter_map(FlatEvent::call).flat_map(|(_, args)| args.iter());
-        let whole = given().any(|(_, arg)| matches!(arg, Value::Flat(at) if reads(view.event(*at))));
-        let mut plain = !whole;
-        let mut ask = |value: &Value| {
-            value.walk(&mut |part| {
-                plain &= match part {
-                    Value::Member(_, name) => !written(name),
-                    Value::Index(_, key) => view.world.tree.settled(key).text().is_some_and(|name| !written(&name)),
-                    _ => true,
-                };
-            });
-        };
-        ask(value);
-        given().for_each(|(_, arg)| ask(arg));
-        let rows = all().any(|event| event.statement().is_some_and(|read| read.table == statement.table));
-        rows && plain && all().all(steady) && !is_time(view, value) && !fresh(view, value)
-    };
-    let sets = || statement.sets.iter();
-    !statement.wheres.is_empty()
-        && sets().any(|column| column.kind != ColumnKind::Constant)
-        && sets().all(|column| match column.kind {
-            ColumnKind::Constant => true,
-            ColumnKind::Equal => settles(&column.value),
-            _ => false,
-        })
-}
-
 fn judge(view: &View<'_>, start: Spot, work: Work<'_>, subject: Subject, found: &mut Judged) {
     let subject = subject.around(view, work.all.iter().copied());
     match work.open {
@@ -385,14 +266,6 @@ fn judge(view: &View<'_>, start: Spot, work: Work<'_>, subject: Subject, found: 
         }
         None => found.sound(subject, work.reasons),
     }
-}
-
-/// A key set to what does not depend on its old value: the last copy to do it leaves what the first left.
-fn refreshes(view: &View<'_>, event: &FlatEvent) -> bool {
-    event.kv().is_some_and(|kv| {
-        let from_store = || view.flat.depends(&kv.value).iter().any(|at| view.event(*at).kv().is_some());
-        kv.op == CommandKind::Set && !kv.only_new && !from_store()
-    })
 }
 
 /// Whether a setting says which copy does the job.

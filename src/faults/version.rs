@@ -7,8 +7,8 @@ use super::rows::{RowWrite, row_writes};
 use super::subject::Judged;
 use super::view::{View, World};
 use super::{Confidence, Role};
-use crate::facts::FnRef;
-use crate::program::{ColumnKind, Op, Spot, is_version};
+use crate::facts::{FnRef, Value};
+use crate::program::{Column, ColumnKind, Op, Spot, is_version};
 
 /// The rule.
 pub(super) const RULE: &str = "version-bypassed";
@@ -55,15 +55,29 @@ fn bypasses(view: &View<'_>, write: &RowWrite<'_>, table: &str) -> bool {
     }
     let about = |name: &str| is_version(name) || view.world.schema.version(table) == Some(name);
     let raises = statement.sets.iter().any(|column| about(&column.name));
-    let compares = statement.wheres.iter().any(|column| about(&column.name));
+    let compares = statement
+        .wheres
+        .iter()
+        .any(|column| about(&column.name) || column.kind == ColumnKind::Equal && counts_changes(&column.name));
     !raises && !compares && !statement.conditional()
+}
+
+/// Whether a column counts changes by its name, whichever of them: a write that names one of a row's changes only that state of it.
+fn counts_changes(name: &str) -> bool {
+    is_version(name) || name == "rev" || name == "_rev" || name.ends_with("version") || name.ends_with("revision")
 }
 
 /// The table of which a write changes only the rows that have the version that was read, and raises it.
 fn compared(write: &RowWrite<'_>) -> Option<(String, Spot)> {
     let statement = &write.statement;
-    let asked = |name: &str| statement.wheres.iter().any(|column| column.name == name && column.kind != ColumnKind::Constant);
-    let compares = statement.sets.iter().any(|column| is_version(&column.name) && asked(&column.name));
+    // Whether there is one at all is no comparison with what was read, and a constant raises nothing.
+    let compared = |column: &Column| {
+        column.kind == ColumnKind::Equal
+            || column.kind == ColumnKind::Compared && !matches!(column.value, Value::Bool(_) | Value::Null)
+    };
+    let asked = |name: &str| statement.wheres.iter().any(|column| column.name == name && compared(column));
+    let raised = |column: &Column| is_version(&column.name) && column.kind != ColumnKind::Constant;
+    let compares = statement.sets.iter().any(|column| raised(column) && asked(&column.name));
     compares.then(|| Some((statement.table.clone()?, write.event.at))).flatten()
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::columns::{
-    alternatives, assignments, column, conditions, entity_columns, handed, looked_for, names_a_member, of_columns,
+    alternatives, assignments, column, conditions, entity_columns, handed, names_a_member, of_columns, sets_of,
 };
 use super::filled::filled;
 use super::flat::{Look, Presumed, What};
@@ -340,7 +340,8 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
         meant.part("value").into_iter().for_each(|value| nested(look, &meant.receiver_ty, value, file, statement));
         let compared = meant.text("cmp").is_some_and(|cmp| cmp != "=" && cmp != "eq");
         let kind = if compared { ColumnKind::Compared } else { ColumnKind::Equal };
-        match value.text() {
+        let named = || look.tree.name_of(value).filter(|_| meant.part("value").is_some() && matches!(value, Value::Member(..)));
+        match value.text().or_else(named) {
             Some(name) if !name.contains([' ', '<', '>']) => {
                 let name = name.rsplit('.').next().unwrap_or(&name).to_owned();
                 statement.wheres.push(column(&name, kind, meant.part("value").cloned().unwrap_or(Value::Null)));
@@ -352,7 +353,7 @@ fn apply(look: &Look<'_>, meant: &Meant, statement: &mut Statement, file: u32) {
         }
     }
     if let Some(value) = meant.part("set") {
-        let sets = if meant.flag("keyed") { looked_for(look, value) } else { assignments(look, value) };
+        let sets = sets_of(look, meant, value);
         // `.values(self)`: a whole record.
         if sets.is_empty() && matches!(value, Value::This(_) | Value::Param(..) | Value::Flat(_) | Value::Any(_)) {
             statement.entity = Some(value.clone());

@@ -4,6 +4,7 @@ use super::Ty;
 use super::bind::table_of_ty;
 use super::filled::by_operator;
 use super::flat::Look;
+use super::meaning::Meant;
 use super::statement::{Column, ColumnKind, Op, column_key};
 use crate::facts::Value;
 use crate::files::Atom;
@@ -281,9 +282,19 @@ fn column_name(look: &Look<'_>, value: &Value) -> Option<String> {
     }
 }
 
+/// The columns that a step of a builder sets: of an object, or the one that it names, `to` a value.
+pub fn sets_of(look: &Look<'_>, meant: &Meant, value: &Value) -> Vec<Column> {
+    let one = || Some(assigned(look, &column_name(look, value)?, meant.part("to")?));
+    match one() {
+        Some(column) => vec![column],
+        None if meant.flag("keyed") => looked_for(look, value),
+        None => assignments(look, value),
+    }
+}
+
 /// The columns of a row that is looked for and, where there is none, added: without what a name says of how it is compared
 /// (`name__iexact`).
-pub fn looked_for(look: &Look<'_>, value: &Value) -> Vec<Column> {
+fn looked_for(look: &Look<'_>, value: &Value) -> Vec<Column> {
     let plain = |key: &Atom| match key.rsplit_once("__") {
         Some((name, how)) if comparison(how) == Some(ColumnKind::Equal) => Atom::from(name),
         _ => key.clone(),

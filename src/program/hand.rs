@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::flat::{Flat, FlatCond, FlatEvent, What};
+use super::statement::Op;
 use crate::facts::{Act, Guard, Value};
 use crate::rules::{Meaning, Verbs};
 use crate::syntax::{BinaryOp, CallForm, ExitKind};
@@ -13,6 +14,7 @@ use crate::syntax::{BinaryOp, CallForm, ExitKind};
 /// How many events of each kind are handed over.
 const BUDGET: &[(Kind, usize)] = &[
     (Kind::Deciding, 48),
+    (Kind::End, 12),
     (Kind::Effect, 6),
     (Kind::Read, 4),
     (Kind::Open, 10),
@@ -29,6 +31,8 @@ const BUDGET: &[(Kind, usize)] = &[
 enum Kind {
     /// Locks, state, statements, commands of a store.
     Deciding,
+    /// What ends a lock or a transaction: without it, that seems to stay.
+    End,
     /// Outside work.
     Effect,
     /// Reads presumed by their names.
@@ -72,7 +76,7 @@ pub(in crate::program) fn hand_over(flat: Flat, verbs: &Verbs) -> Flat {
     // A function that is handed in may do any work.
     let handed_in =
         |event: &FlatEvent| matches!(event.call(), Some((Value::Param(..) | Value::Captured(..), _))) && !event.inlined;
-    let work = |event: &&FlatEvent| matches!(kind(event), Some(Kind::Deciding | Kind::Effect)) || handed_in(event);
+    let work = |event: &&FlatEvent| matches!(kind(event), Some(Kind::Deciding | Kind::End | Kind::Effect)) || handed_in(event);
     let guarding: FxHashSet<Guard> = flat.events.iter().filter(work).flat_map(|event| event.guards.iter().copied()).collect();
     let mut places: Vec<Option<u32>> = Vec::with_capacity(flat.events.len());
     let mut count = 0;
@@ -109,6 +113,8 @@ pub(in crate::program) fn hand_over(flat: Flat, verbs: &Verbs) -> Flat {
 
 fn kind(event: &FlatEvent) -> Option<Kind> {
     Some(match (&event.what, &event.act) {
+        (What::Meant(meant), _) if matches!(meant.is, Meaning::Release | Meaning::Commit | Meaning::Rollback) => Kind::End,
+        (What::Statement(statement), _) if matches!(statement.op, Op::SessionUnlock | Op::Commit | Op::Rollback) => Kind::End,
         (What::Meant(meant), _) => match meant.is {
             Meaning::Pure if meant.flag("makes") => Kind::Other,
             Meaning::Time | Meaning::Clock | Meaning::Least | Meaning::Greatest => Kind::Time,
@@ -181,8 +187,17 @@ fn makes(event: &FlatEvent, given: bool) -> bool {
 fn steps(event: &FlatEvent, built: &FxHashSet<u32>) -> bool {
     let Some((Value::Member(of, _), _)) = event.call() else { return false };
     match (&**of, &event.what) {
-        (Value::Param(..) | Value::This(_) | Value::Captured(..), What::Presumed(_)) => true,
+        (on, What::Presumed(_)) if begins(on) => true,
         (Value::Flat(of), What::Nothing) => !event.inlined && built.contains(of),
+        _ => false,
+    }
+}
+
+/// Whether a value is what the caller gives, or hangs on that (`tx.db`).
+fn begins(value: &Value) -> bool {
+    match value {
+        Value::Param(..) | Value::This(_) | Value::Captured(..) => true,
+        Value::Member(of, _) => begins(of),
         _ => false,
     }
 }

@@ -142,8 +142,13 @@ fn unbuilt(tree: &Tree) -> Vec<String> {
         let (main, more) = (own("src/main.rs"), own("src/bin/"));
         tree.paths.iter().any(|path| **path == *main || path.starts_with(&more))
     };
-    let mut queue: Vec<&str> =
-        crates.iter().filter(|(folder, _, _, program)| *program || starts(folder)).map(|(_, name, ..)| *name).collect();
+    let programs: Vec<(&str, &str)> =
+        crates.iter().filter(|(folder, _, _, program)| *program || starts(folder)).map(|known| (known.0, known.1)).collect();
+    // What shows how a part is used is a program only where there is no other.
+    let shows =
+        |folder: &str| folder.split('/').any(|part| words(part).iter().any(|word| tree.book.reach.dev_words.contains(word)));
+    let others: Vec<&str> = programs.iter().filter(|(folder, _)| !shows(folder)).map(|(_, name)| *name).collect();
+    let mut queue = if others.is_empty() { programs.iter().map(|(_, name)| *name).collect() } else { others };
     if queue.is_empty() {
         return vec![];
     }

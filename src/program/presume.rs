@@ -14,7 +14,7 @@ use crate::rules::{Guess, Order, Verbs};
 pub(super) fn presumed(look: &Look<'_>, name: &str, owner: Option<&str>, args: &Args, awaited: bool) -> Option<Presumed> {
     let verbs = &look.tree.book.verbs;
     let order = ordered(look, verbs, args);
-    if order == Some(Order::Tells) {
+    if order == Some(Order::Tells) || args.is_empty() && verbs.must_be_given(name) {
         return None;
     }
     let (reads, strong) = match verbs.guess(name, owner, awaited)? {

@@ -417,21 +417,27 @@ pub fn roles(tree: &Tree) -> Vec<FileRole> {
     roles
 }
 
-/// Whether a file, as it is loaded, works on what only a browser gives, and asks nothing before.
+/// Whether a file works on what only a browser gives, and asks nothing before: as it is loaded, or, of a browser's own stores, in any
+/// function.
 fn loaded_in_a_browser(tree: &Tree, facts: &FileFacts) -> bool {
-    let given = |value: &Value| {
+    let given = |value: &Value, names: &[String]| {
         let mut at = value;
         while let Value::Member(of, _) | Value::Index(of, _) = at {
             at = of;
         }
-        matches!(at, Value::Global(name) if tree.book.reach.browser_globals.iter().any(|known| **known == **name))
+        matches!(at, Value::Global(name) if names.iter().any(|known| **known == **name))
     };
-    let uses = |event: &Event| match &event.act {
-        Act::Call { callee, args, .. } => given(callee) || args.iter().any(|(_, value)| given(value)),
-        Act::Write { place, .. } => given(place),
+    let uses = |event: &Event, names: &[String]| match &event.act {
+        Act::Call { callee, args, .. } => given(callee, names) || args.iter().any(|(_, value)| given(value, names)),
+        Act::Write { place, .. } => given(place, names),
         _ => false,
     };
-    let first = |events: &[Event]| events.iter().any(|event| event.guards.is_empty() && uses(event));
+    let book = &tree.book.reach;
+    let stores = |event: &Event| event.guards.is_empty() && uses(event, &book.browser_stores);
+    if facts.functions.iter().flat_map(|function| &function.events).any(stores) {
+        return true;
+    }
+    let first = |events: &[Event]| events.iter().any(|event| event.guards.is_empty() && uses(event, &book.browser_globals));
     let Some(own) = facts.functions.first() else { return false };
     // What is called where it stands runs as the file is loaded.
     let mut called = own.events.iter().filter(|event| event.guards.is_empty()).filter_map(|event| match &event.act {

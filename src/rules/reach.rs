@@ -30,6 +30,8 @@ pub struct ReachRules {
     browser_modules: Vec<String>,
     /// Names that only a browser gives.
     pub browser_globals: Vec<String>,
+    /// Stores that only a browser has.
+    pub browser_stores: Vec<String>,
     server: Vec<String>,
     test_modules: Vec<String>,
     /// Words in a setting that say which copy does a job.

@@ -24,6 +24,9 @@ pub struct Verbs {
     keepers: HashSet<String>,
     arithmetic: HashSet<String>,
     absence: HashSet<String>,
+    given: HashSet<String>,
+    puts: HashSet<String>,
+    pings: HashSet<String>,
     removals: Vec<String>,
     clocks: HashSet<String>,
     sizes: HashSet<String>,
@@ -198,6 +201,22 @@ impl Verbs {
     /// Whether a call of this name, answered yes, says that there is nothing.
     pub fn is_absence(&self, name: &str) -> bool {
         self.absence.contains(&name.to_lowercase())
+    }
+
+    /// Whether a call of this name puts something into what it is called on.
+    pub fn puts(&self, name: &str) -> bool {
+        self.puts.contains(name)
+    }
+
+    /// Whether a call of this name only says that this process is still there.
+    pub fn pings(&self, name: &str) -> bool {
+        let words = words(name);
+        self.pings.contains(&words.concat()) || words.iter().any(|word| self.pings.contains(word))
+    }
+
+    /// Whether a call of this name does nothing unless it is given what it puts somewhere.
+    pub fn must_be_given(&self, name: &str) -> bool {
+        self.given.contains(name)
     }
 
     /// Whether every write sets a column of this name, whatever the write is for.

@@ -8,8 +8,11 @@ mod units;
 pub use forks::forks;
 pub use units::deployments;
 
+use std::collections::HashSet;
 use std::fmt;
+use std::sync::Arc;
 
+use super::packages::within;
 use crate::rules::Per;
 
 /// A number of copies, with the line that says it.
@@ -72,6 +75,8 @@ pub struct Deployment {
     pub starts: Vec<String>,
     /// The numbers that are said of it.
     pub counts: Vec<Counted>,
+    /// The files that run in it, where that is known: the program that starts more of itself, and what it is made of.
+    pub made_of: Option<Arc<HashSet<String>>>,
     /// The user's own word.
     pub settles: bool,
 }
@@ -111,20 +116,21 @@ impl Copies {
     /// The number of copies of the code in a file that have no more than `per` in common. Where a deployment is plainly of this
     /// file it speaks for it; else the largest number does.
     pub fn of(&self, path: &str, per: Per) -> Option<&Counted> {
+        let runs = || self.deployments.iter().filter(|deployment| deployment.runs(path));
         let fits: Vec<(u32, &Deployment)> =
-            self.deployments.iter().map(|deployment| (deployment.fits(path), deployment)).filter(|(fit, _)| *fit > 0).collect();
+            runs().map(|deployment| (deployment.fits(path), deployment)).filter(|(fit, _)| *fit > 0).collect();
         let best = fits.iter().map(|(fit, _)| *fit).max().unwrap_or(0);
         let plain: Vec<&Deployment> = fits.into_iter().filter(|(fit, _)| *fit == best).map(|(_, found)| found).collect();
         if plain.is_empty() {
-            return self.largest(self.deployments.iter().collect(), per);
+            return self.largest(runs().collect(), per);
         }
         let namesake = |other: &&Deployment| other.names.iter().any(|name| plain.iter().any(|found| found.names.contains(name)));
-        let named: Vec<&Deployment> = self.deployments.iter().filter(namesake).chain(plain.iter().copied()).collect();
+        let named: Vec<&Deployment> = runs().filter(namesake).chain(plain.iter().copied()).collect();
         self.largest(named, per).or_else(|| {
             // Its own file says no number of it; what that file says of others is theirs.
             let beside = |other: &Deployment| plain.iter().any(|found| found.path == other.path);
             let theirs = |other: &Deployment| other.fits(path) == 0 && (beside(other) || !other.folders.is_empty());
-            self.largest(self.deployments.iter().filter(|other| !theirs(other)).collect(), per)
+            self.largest(runs().filter(|other| !theirs(other)).collect(), per)
         })
     }
 
@@ -151,6 +157,12 @@ fn largest_of<'c>(counts: impl Iterator<Item = &'c Counted>) -> Option<&'c Count
 }
 
 impl Deployment {
+    /// Whether the code in a file may run in it.
+    fn runs(&self, path: &str) -> bool {
+        let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        self.made_of.as_ref().is_none_or(|files| files.contains(path) || within(path, folder))
+    }
+
     /// How plainly it is of a file: 0 not at all. The file it starts is plainest, then the deepest folder, then a folder's name.
     fn fits(&self, path: &str) -> u32 {
         if self.starts.iter().any(|start| start == path) {
@@ -214,6 +226,16 @@ mod tests {
         assert_eq!(said(&copies, "api/a.ts"), None);
         let elsewhere = [copies.deployments(), &[deployment("k.yml", "shop", "", &[3])]].concat();
         assert_eq!(said(&Copies::new(None, elsewhere), "api/a.ts").as_deref(), Some("3 copies: k.yml:4"));
+    }
+
+    #[test]
+    fn a_program_that_starts_more_of_itself_speaks_for_what_it_is_made_of() {
+        let made_of = Some(Arc::new(HashSet::from(["lib/feed.ts".to_owned()])));
+        let forks = Deployment { made_of, ..deployment("api/main.ts", "", "", &[4]) };
+        let copies = Copies::new(None, vec![forks]);
+        assert_eq!(said(&copies, "lib/feed.ts").as_deref(), Some("4 copies: api/main.ts:4"));
+        assert_eq!(said(&copies, "api/routes.ts").as_deref(), Some("4 copies: api/main.ts:4"));
+        assert_eq!(said(&copies, "jobs/nightly.ts"), None);
     }
 
     #[test]

@@ -82,6 +82,7 @@ impl Reader<'_> {
         }
         folders.retain(|folder| self.has_code(folder));
         Deployment {
+            made_of: None,
             path: path.to_owned(),
             names: name.into_iter().chain(images).collect(),
             starts: words.iter().flatten().filter_map(|word| self.started(&built, &word.text)).collect(),

@@ -117,6 +117,10 @@ impl Tree {
                 Ty::Unknown => self.about_given(self.returned(*function, depth + 1), *function, args, file, depth + 1),
                 found => found,
             },
+            // A function of which only its type is known: what that says it gives.
+            Ty::Lib { path, of, .. } if &**path == "Function()" && of.first().is_some_and(|gives| !gives.is_unknown()) => {
+                of.first().cloned().unwrap_or_default()
+            }
             Ty::Lib { path, of, sure } => {
                 let receiver = || match callee {
                     Value::Member(of, _) => self.ty_at(of, file, depth + 1),

@@ -32,7 +32,14 @@ pub(super) struct Given {
 struct Said {
     calls: Vec<(FnRef, (FnRef, u32))>,
     handed: Vec<(FnRef, Ty)>,
+    /// Functions given for a parameter of a function of the tree.
+    passed: Vec<(FnRef, Parameter)>,
+    /// Calls of what is given for a parameter.
+    called: Vec<(Parameter, (FnRef, u32))>,
 }
+
+/// A parameter, by its function and its number.
+type Parameter = (FnRef, u32);
 
 impl Tree {
     /// Who gives functions what, but for tests.
@@ -47,6 +54,11 @@ impl Tree {
             for (func, function) in facts.functions.iter().enumerate() {
                 for (number, event) in function.events.iter().enumerate() {
                     let Act::Call { callee, args, .. } = &event.act else { continue };
+                    let call = (FnRef { file: facts.file, func: func as u32 }, number as u32);
+                    if let Some(parameter) = self.parameter(callee) {
+                        found.called.push((parameter, call));
+                        continue;
+                    }
                     let target = match self.ty(callee, facts.file) {
                         Ty::Function(target) => Some(target),
                         Ty::Class(class) => self.constructors(class).next(),
@@ -56,17 +68,30 @@ impl Tree {
                         }
                         _ => None,
                     };
-                    let call = (FnRef { file: facts.file, func: func as u32 }, number as u32);
-                    found.calls.extend(target.map(|target| (target, call)));
+                    let Some(target) = target else { continue };
+                    found.calls.push((target, call));
+                    let given = (0..).zip(args.iter()).filter_map(|(at, (name, value))| match (name, value) {
+                        (None, Value::Function(body)) => Some((*body, (target, at))),
+                        _ => None,
+                    });
+                    found.passed.extend(given);
                 }
             }
             found
         };
         let all: Vec<_> = (0..self.files.len()).into_par_iter().map(of_file).collect();
         let mut given = Given::default();
+        let mut called: HashMap<Parameter, Vec<(FnRef, u32)>> = HashMap::new();
+        for (parameter, call) in all.iter().flat_map(|said| &said.called) {
+            called.entry(*parameter).or_default().push(*call);
+        }
         for said in all {
             for (target, call) in said.calls {
                 given.calls.entry(target).or_default().push(call);
+            }
+            // Who is handed a function calls it.
+            for (body, parameter) in said.passed {
+                given.calls.entry(body).or_default().extend(called.get(&parameter).into_iter().flatten());
             }
             for (target, ty) in said.handed {
                 given.handed.entry(target).or_insert(ty);
@@ -75,9 +100,21 @@ impl Tree {
         given
     }
 
+    /// The parameter that a value is, in its own function or in one written inside it.
+    fn parameter(&self, value: &Value) -> Option<Parameter> {
+        match value {
+            Value::Param(function, index) => Some((*function, *index)),
+            Value::Captured(function, name) => match self.facts(*function)?.locals.get(name)? {
+                Value::Param(owner, index) => Some((*owner, *index)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// What a library's call hands a function that it is given.
     fn handed(&self, path: &str, callee: &Value, args: &[(Option<Atom>, Value)], file: u32) -> Option<(FnRef, Ty)> {
-        let calls = |row: &Row<'_>| row.call.is == Meaning::Calls;
+        let calls = |row: &Row<'_>| matches!(row.call.is, Meaning::Calls | Meaning::Transaction);
         self.packs(file).rows(path).filter(calls).find_map(|row| {
             let pick = |name: &str| match row.call.with.get(name)? {
                 Part::At(selector) => self.simple_pick(selector, callee, args),

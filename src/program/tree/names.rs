@@ -338,6 +338,11 @@ impl Tree {
             return self.returned(made_by, depth + 1);
         }
         let named = self.declared_name(&ty.name, at, depth + 1);
+        if let Ty::Instance(class) = named
+            && let Some(function) = self.function_type(class)
+        {
+            return self.declared_at(function, FnRef { file: class.file, func: 0 }, depth + 1);
+        }
         if ty.args.is_empty() {
             return named;
         }
@@ -355,6 +360,12 @@ impl Tree {
             ty = self.member_at(&ty, part, at.file, depth + 1);
         }
         self.instance(ty, at.file)
+    }
+
+    /// The type of functions that a name stands for: `type Make = (db: Database) => Service`.
+    fn function_type(&self, class: ClassRef) -> Option<&TypeRef> {
+        let known = self.class(class).filter(|known| known.methods.is_empty() && known.fields.is_empty())?;
+        known.bases.iter().find(|base| base.name == "Function" && !base.args.is_empty())
     }
 
     /// An instance of what a class name stands for.

@@ -175,8 +175,12 @@ impl Lower {
             TSType::TSIntersectionType(both) => both.types.iter().collect(),
             single => vec![single],
         };
-        let has_name =
-            |part: &&TSType| matches!(part, TSType::TSTypeLiteral(_) | TSType::TSTypeReference(_) | TSType::TSTypeQuery(_));
+        let has_name = |part: &&TSType| {
+            matches!(
+                part,
+                TSType::TSTypeLiteral(_) | TSType::TSTypeReference(_) | TSType::TSTypeQuery(_) | TSType::TSFunctionType(_)
+            )
+        };
         if !parts.iter().any(has_name) {
             return;
         }
