@@ -47,8 +47,22 @@ pub(super) fn bounds_what_runs(view: &View<'_>, change: &StateChange) -> bool {
     };
     let works = |event: &Event| matches!(&event.act, Act::Call { callee: Value::Param(..), awaited: true, .. });
     let Some(facts) = tree.files.get(file as usize).filter(|_| change.counts) else { return false };
+    let raises = |event: &Event| match &event.act {
+        Act::Write { place, op: Some(BinaryOp::Add), .. } => view.place(place).is_some_and(|place| place.same(&change.place)),
+        _ => false,
+    };
+    // Handed to the work itself, which calls it when it ends.
+    let when_done = |event: &Event| match &event.act {
+        Act::Call { callee: Value::Param(..), args, .. } => args.iter().any(|(_, value)| match value {
+            Value::Function(done) => tree.facts(*done).is_some_and(|facts| facts.events.iter().any(lowers)),
+            _ => false,
+        }),
+        _ => false,
+    };
     facts.functions.iter().any(|function| {
         let mut events = function.events.iter();
         events.any(works) && events.any(leads_down)
+            || function.events.iter().any(raises)
+                && function.events.iter().any(|event| when_done(event) || event.in_finally && leads_down(event))
     })
 }

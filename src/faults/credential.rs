@@ -2,7 +2,7 @@
 
 use super::view::View;
 use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, What};
+use crate::program::{FlatEvent, Holder, Place, Ty, What};
 use crate::rules::Meaning;
 
 /// How far a request's body is followed through what only computes it.
@@ -146,6 +146,72 @@ fn asks_for_token(view: &View<'_>, index: u32) -> bool {
 
 fn is_token(name: &str) -> bool {
     matches!(&*name.to_lowercase(), "refresh_token" | "refreshtoken")
+}
+
+/// Whether the credential that is used up was given to this process: it is kept in memory, where nothing is at first and only what
+/// answers gave is put. No other copy has it.
+pub(super) fn of_its_own(view: &View<'_>, refresh: &FlatEvent) -> bool {
+    let Some((callee, args)) = refresh.call() else { return false };
+    let mut values: Vec<&Value> = args.iter().map(|(_, value)| value).collect();
+    let steps = values.iter().flat_map(|value| view.flat.depends(value)).chain(view.flat.depends(callee));
+    let steps: Vec<u32> = steps.collect();
+    values.extend(steps.iter().filter_map(|at| view.event(*at).call()).flat_map(|(_, args)| args.iter().map(|(_, value)| value)));
+    let mut own = false;
+    for value in values {
+        value.walk(&mut |part| {
+            own |= match part {
+                Value::Member(_, name) if is_token(name) => view.place(part).is_some_and(|place| given_here(view, &place)),
+                _ => false,
+            };
+        });
+    }
+    own
+}
+
+/// Whether a piece of state is empty at first, and its file puts into it what calls gave, and nothing that others handed in.
+fn given_here(view: &View<'_>, place: &Place) -> bool {
+    let tree = view.world.tree;
+    let (file, first) = match &place.holder {
+        Holder::Field(class, name) => (class.file, tree.field_value(*class, name)),
+        Holder::Variable(file, name) => {
+            (*file, tree.files.get(*file as usize).and_then(|facts| facts.names.get(name)).map(|known| known.value.clone()))
+        }
+        _ => return false,
+    };
+    let empty = match first {
+        Some(Value::Object(None, entries)) => entries.is_empty(),
+        Some(first) => first == Value::Null,
+        None => false,
+    };
+    let answered = |value: &Value| {
+        let mut known = true;
+        value.walk(&mut |part| {
+            known &= match part {
+                Value::Param(..) => false,
+                Value::Result(function, at) => {
+                    let made = tree.facts(*function).and_then(|facts| facts.events.get(*at as usize)).map(|event| &event.act);
+                    !matches!(made, Some(Act::Call { callee, .. }) if matches!(tree.ty(callee, function.file), Ty::Lib { .. }))
+                }
+                _ => true,
+            };
+        });
+        known
+    };
+    let given = |value: &Value| match value {
+        Value::Object(_, entries) => entries.iter().any(|(name, token)| is_token(name) && answered(token)),
+        _ => false,
+    };
+    let events =
+        tree.files.get(file as usize).into_iter().flat_map(|facts| &facts.functions).flat_map(|function| &function.events);
+    let mut puts = events
+        .filter_map(|event| match &event.act {
+            Act::Write { place: at, value, .. } if *value != Value::Null => {
+                view.place(at).filter(|at| at.holder == place.holder).map(|_| value)
+            }
+            _ => None,
+        })
+        .peekable();
+    empty && view.lasts(place) && puts.peek().is_some() && puts.all(given)
 }
 
 /// Whether a value is, or is taken from, a member of that name.

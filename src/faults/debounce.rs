@@ -5,9 +5,10 @@ use super::credential::refreshes_credential;
 use super::effects::effect;
 use super::tests_of_state::{StateTest, tests_in};
 use super::view::View;
-use crate::facts::Value;
+use crate::facts::{Act, Value};
 use crate::program::{FlatEvent, Kv, Look, What, amount, functions_in};
 use crate::rules::{Meaning, Severity};
+use crate::syntax::ExitKind;
 
 /// The longest time, in milliseconds, for which a flag that nothing frees only keeps work apart.
 const SHORT: f64 = 120_000.0;
@@ -83,6 +84,31 @@ pub(super) fn either_way(view: &View<'_>, test: &StateTest, work: &FlatEvent) ->
             };
             same || handed.iter().any(on)
         })
+}
+
+/// Whether the answer of a question before some work keeps anybody out of it: who is told that it is taken waits or leaves. That
+/// what is missing is put there keeps nobody out.
+pub(super) fn keeps_out(view: &View<'_>, asked: u32, work: u32) -> bool {
+    let waits = |event: &FlatEvent| matches!(event.act, Act::Call { awaited: true, .. });
+    let leaves = |event: &FlatEvent| {
+        let kinds = [ExitKind::Return, ExitKind::Throw, ExitKind::Continue];
+        matches!(event.act, Act::Exit { kind, .. } if kinds.contains(&kind))
+            || waits(event)
+            || event.meant(Meaning::Sleep).is_some()
+    };
+    let on_it = |event: &FlatEvent| match event.call() {
+        Some((Value::Member(of, _), _)) => view.flat.depends(of).contains(&asked),
+        _ => false,
+    };
+    let decides = |event: &FlatEvent| view.decided_by(event).contains(&asked);
+    let question = view.event(asked);
+    waits(question)
+        || question.in_loop.is_some()
+        || decides(view.event(work))
+        || view
+            .events()
+            .filter(|(at, _)| *at > asked && *at <= work)
+            .any(|(_, event)| on_it(event) || leaves(event) && decides(event))
 }
 
 /// The functions that a call is handed, or that are bound ahead in what it is handed.

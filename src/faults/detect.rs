@@ -128,7 +128,7 @@ pub fn detect(
         .map(|(function, candidate)| {
             let admits = admitted(world, sources, &candidate);
             let (per, most) = (copies_of(candidate.rule), reached.at_most(function, &candidate));
-            let guess = candidate.confidence == Confidence::Low && family(&candidate) != "memory";
+            let guess = candidate.confidence == Confidence::Low;
             let mut candidate = candidate;
             if family(&candidate) == "memory"
                 && let Some(shared) = shared_beside(world, flattener, function)
@@ -136,8 +136,15 @@ pub fn detect(
                 candidate = beside(candidate, &shared);
             }
             let mut found = weighed(finding(world, &reach, sources, catalogue, function, candidate), admits, copies, per);
-            // A guess about rows and leases is worth a look, no alarm.
-            if guess && found.confidence == Confidence::Low {
+            // A guess is worth a look, no alarm.
+            if guess && (found.confidence == Confidence::Low || !admits) {
+                found.severity = Severity::Advice;
+            }
+            // A limit that only two versions share for as long as one replaces the other is kept well enough.
+            let one = || {
+                per.and_then(|per| copies.of(&found.at.path, per)).is_some_and(|counted| counted.number == 1 && !counted.or_more)
+            };
+            if found.rule == "process-rate-limit" && one() {
                 found.severity = Severity::Advice;
             }
             found.confidence = found.confidence.min(most);
@@ -204,7 +211,7 @@ fn judged(world: &World<'_>, flattener: &Flattener<'_>, flat: &Flat) -> Judged {
     process_lock::detect(&view, &mut found);
     process_guard::detect(&view, &mut found);
     process_counter::detect(&view, &mut found);
-    limiter::detect(&view, &mut found);
+    limiter::detect(&view, flattener, &mut found);
     unleased_job::detect(&view, flattener, &mut found);
     shared_lock::detect(&view, &mut found);
     lease::detect(&view, flattener, &mut found);
@@ -248,14 +255,19 @@ fn nearest(candidates: Vec<(FnRef, Candidate)>) -> Vec<(FnRef, Candidate)> {
             twin.add(Role::Call, candidate.primary, "this comes to it too".to_owned());
             continue;
         }
-        let known = kept.iter().any(|(_, other)| {
+        let known = kept.iter_mut().find(|(_, other)| {
             other.rule == candidate.rule
                 && (other.primary == candidate.primary
                     || other.places().0 == candidate.places().0 && other.distance <= candidate.distance && other.distance == 0)
                 || other.of_one_lock(&candidate)
         });
-        if !known {
-            kept.push((function, candidate));
+        match known {
+            // What is only handed in here is seen where it is handed in.
+            Some((_, known)) if known.confidence == Confidence::Low && known.rule == candidate.rule => {
+                known.confidence = candidate.confidence;
+            }
+            Some(_) => {}
+            None => kept.push((function, candidate)),
         }
     }
     kept

@@ -7,7 +7,7 @@ use super::regions::Region;
 use super::view::View;
 use crate::facts::{Act, FnFacts, FnRef, Piece, Value};
 use crate::files::Atom;
-use crate::program::{ClassRef, FlatEvent, Op, Ty, What};
+use crate::program::{ClassRef, FlatEvent, Op, Tree, Ty, What};
 use crate::rules::Meaning;
 use crate::syntax::ExitKind;
 
@@ -64,6 +64,13 @@ fn touches(view: &View<'_>, event: &FlatEvent, lock: &HashSet<Root>) -> bool {
         roots.follow(value, 0);
         !roots.found.is_disjoint(lock)
     })
+}
+
+/// Whether a method is asked for as if it were a member of this name.
+fn works_out(tree: &Tree, method: FnRef, name: &str) -> bool {
+    let marked = |facts: &FnFacts| facts.decorators.iter().any(|(mark, _)| matches!(mark, Value::Global(_)));
+    tree.function(method)
+        .is_some_and(|known| *known.name == *name && (known.flags.is_getter || tree.facts(method).is_some_and(marked)))
 }
 
 /// What a path begins with.
@@ -177,16 +184,14 @@ impl Roots<'_, '_> {
                 if let Ty::Function(getter) = tree.ty(&self.view.flat.plain(value), file) {
                     self.gives(getter, depth);
                 }
+                let methods = tree.class(class).into_iter().flat_map(|known| &known.methods);
+                let methods = methods.map(|method| FnRef { file: class.file, func: method.0 });
+                let getters: Vec<FnRef> = methods.filter(|method| works_out(tree, *method, name)).collect();
+                getters.into_iter().for_each(|getter| self.gives(getter, depth));
             }
             // What any object of the tree works out under that name.
-            Ty::Unknown => {
-                let marked = |facts: &FnFacts| facts.decorators.iter().any(|(mark, _)| matches!(mark, Value::Global(_)));
-                let worked_out = |function: &FnRef| {
-                    tree.class_of(*function).is_some()
-                        && tree.function(*function).is_some_and(|known| {
-                            *known.name == **name && (known.flags.is_getter || tree.facts(*function).is_some_and(marked))
-                        })
-                };
+            Ty::Unknown | Ty::Lib { .. } => {
+                let worked_out = |function: &FnRef| tree.class_of(*function).is_some() && works_out(tree, *function, name);
                 let getters: Vec<FnRef> = tree.all_functions().filter(worked_out).collect();
                 match getters.len() {
                     0 => self.follow(of, depth + 1),

@@ -36,14 +36,14 @@ pub fn effect(view: &View<'_>, event: &FlatEvent) -> Option<Sureness> {
             _ => None,
         },
         What::Meant(meant) => match meant.is {
-            Meaning::Effect if only_asks(view, meant) => None,
+            Meaning::Effect if only_asks(view, event, meant) => None,
             Meaning::Effect | Meaning::Refresh | Meaning::Flush => {
                 Some(if meant.sure { Sureness::Known } else { Sureness::Presumed })
             }
             _ => None,
         },
         What::Presumed(presumed) if !presumed.reads => {
-            (!of_a_callback(view, event) && !in_memory(view, event, &presumed.name)).then_some(Sureness::Presumed)
+            (!of_a_callback(view, event) && !cannot_fail(view, event)).then_some(Sureness::Presumed)
         }
         What::Nothing => {
             let (callee, _) = event.call()?;
@@ -55,17 +55,15 @@ pub fn effect(view: &View<'_>, event: &FlatEvent) -> Option<Sureness> {
     }
 }
 
-/// Whether something is put where that cannot fail, in a language in which what can fail says so by what it gives: no store is there.
-fn in_memory(view: &View<'_>, event: &FlatEvent, name: &str) -> bool {
-    view.world.tree.book.verbs.puts(name)
-        && view.world.tree.errors_are_values(event.origin.0.file)
-        && event.dropped
-        && !event.propagated
-        && matches!(event.act, Act::Call { awaited: false, .. })
+/// Whether nobody waits for a call or looks at its answer where errors are values: it works in memory, on a container of which no
+/// more is known, since what goes outside may fail.
+fn cannot_fail(view: &View<'_>, event: &FlatEvent) -> bool {
+    let waited = matches!(event.act, Act::Call { awaited: true, .. });
+    event.dropped && !waited && !event.propagated && view.world.tree.errors_are_values(event.origin.0.file)
 }
 
 /// Whether a request carries a GraphQL query, which changes nothing (GraphQL specification, section 6.2.1).
-fn only_asks(view: &View<'_>, meant: &Meant) -> bool {
+fn only_asks(view: &View<'_>, event: &FlatEvent, meant: &Meant) -> bool {
     let asks = |text: &str| text.starts_with('{') || text.starts_with("query");
     let query = |part: &Value| match part {
         Value::Object(_, entries) => entries.iter().any(|(key, value)| {
@@ -74,7 +72,14 @@ fn only_asks(view: &View<'_>, meant: &Meant) -> bool {
         }),
         _ => false,
     };
-    meant.part("body").is_some_and(|body| body.any(&query))
+    // A request that was put together before carries what one of these steps was given.
+    let steps = || {
+        let (callee, args) = event.call()?;
+        let from = view.flat.depends(callee).into_iter().chain(args.iter().flat_map(|(_, value)| view.flat.depends(value)));
+        let mut given = from.filter_map(|at| view.event(at).call()).chain([(callee, args)]);
+        Some(given.any(|(on, args)| on.any(&query) || args.iter().any(|(_, value)| value.any(&query))))
+    };
+    meant.part("body").map_or_else(|| steps() == Some(true), |body| body.any(&query))
 }
 
 /// Whether an event calls what a function of the program is handed by a library that it is given to (`eventStream((send) => ..)`):

@@ -56,8 +56,57 @@ fn uses_up(world: &World<'_>, reach: &Reach, (caller, factory): (FnRef, FnRef), 
     let starts = ["startup", "main", "cli"].iter().any(|kind| kinds.contains(*kind));
     let by_module = !own.name.is_empty() && reach.callers(caller).any(|caller| caller.func == 0);
     let waited = facts.events[..at].iter().any(|event| matches!(&event.act, Act::Call { awaited: true, .. }));
-    let a_run = in_a_run || waited || ["http", "rpc", "consumer", "job", "event"].iter().any(|kind| kinds.contains(*kind));
+    let a_run = in_a_run
+        || waited
+        || ["http", "rpc", "consumer", "job", "event"].iter().any(|kind| kinds.contains(*kind))
+        || stays_in_hand(tree, caller, &made);
     !starts && !by_module && a_run && (!handed_back || each_uses_up(world, reach, caller, a_run, depth + 1))
+}
+
+/// Whether what a function makes is called there or by functions of the tree that it hands it to, none of which keeps it: nothing is
+/// registered with it.
+fn stays_in_hand(tree: &Tree, caller: FnRef, made: &Value) -> bool {
+    let is_it = |value: &Value| value.any(&|part| part == made);
+    let Some(facts) = tree.facts(caller) else { return false };
+    let names: Vec<_> = facts.locals.iter().filter(|(_, value)| is_it(value)).map(|(name, _)| name).collect();
+    let taken = |value: &Value| {
+        value.any(&|part| matches!(part, Value::Captured(owner, name) if *owner == caller && names.contains(&name)))
+    };
+    let inside = tree.files.get(caller.file as usize).map(|file| &file.functions[..]).unwrap_or_default();
+    let captured = inside.iter().flat_map(|inner| &inner.events).any(|event| {
+        let mut found = false;
+        event.act.each_value(&mut |value| found |= taken(value));
+        found
+    });
+    let given = |target: FnRef, value: &Value| match value {
+        Value::Param(owner, _) => *owner == target,
+        Value::Member(of, _) => matches!(**of, Value::Param(owner, _) if owner == target),
+        _ => false,
+    };
+    let keeps_nothing = |target: FnRef| {
+        tree.facts(target).is_some_and(|facts| {
+            facts.events.iter().all(|event| match &event.act {
+                Act::Write { value, .. } => !given(target, value),
+                Act::Call { callee, args, .. } => {
+                    let meant = meaning(tree, callee, args, target.file);
+                    !meant.is_some_and(|meant| match meant.is {
+                        Meaning::Entry | Meaning::Job | Meaning::Serve => true,
+                        Meaning::Put => args.iter().any(|(_, value)| given(target, value)),
+                        _ => false,
+                    })
+                }
+                _ => true,
+            })
+        })
+    };
+    !captured
+        && facts.events.iter().all(|event| match &event.act {
+            Act::Call { callee, args, .. } if args.iter().any(|(_, value)| is_it(value)) => match tree.ty(callee, caller.file) {
+                Ty::Function(target) => keeps_nothing(target),
+                _ => false,
+            },
+            _ => true,
+        })
 }
 
 /// Whether what a function makes is only given to calls that work in memory and end with it, as a replacer is to what writes a text.

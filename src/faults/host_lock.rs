@@ -26,7 +26,7 @@ fn files(view: &View<'_>, found: &mut Judged) {
         let work = view
             .events()
             .filter(|(index, event)| region.holds(*index, event) || view.decided_by(event).contains(&region.acquire))
-            .filter(|(_, event)| !vague(view, event) && !on_this_disk(event))
+            .filter(|(_, event)| !vague(view, event) && !on_this_disk(event) && !in_a_file(view, event))
             .filter(|(_, event)| !(with_files && goes_with_files(view, region, event)))
             .filter_map(|(index, event)| Some((index, event, effect(view, event)?)))
             .max_by_key(|(index, _, sureness)| (*sureness, std::cmp::Reverse(*index)));
@@ -61,6 +61,16 @@ fn files(view: &View<'_>, found: &mut Judged) {
 /// Whether an event writes a file of this machine as a whole: what the lock keeps whole is on the same disk.
 fn on_this_disk(event: &FlatEvent) -> bool {
     event.meant(Meaning::Effect).is_some_and(|meant| meant.flag("whole"))
+}
+
+/// Whether an event changes a database that is a file of this machine: who has that file has the lock.
+fn in_a_file(view: &View<'_>, event: &FlatEvent) -> bool {
+    let Some((Value::Member(on, _), _)) = event.call().filter(|_| event.statement().is_some()) else { return false };
+    let (tree, file) = (view.world.tree, event.origin.0.file);
+    match unwrapped(tree, tree.ty(&view.flat.plain(on), file), file) {
+        Ty::Lib { path, .. } => tree.packs(file).type_row(&path).is_some_and(|row| row.scope == Scope::Host),
+        _ => false,
+    }
 }
 
 /// Records kept in a file of this machine are changed in memory and written back.

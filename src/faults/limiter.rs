@@ -5,13 +5,14 @@ use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::{Act, FnRef, Value};
+use crate::facts::{Act, Event, FnRef, Value};
 use crate::files::Atom;
-use crate::program::{Args, FlatEvent, Look, Meant, Setting, Spot, Ty, What, functions_in, store_reach, unwrapped};
+use crate::program::{Args, FlatEvent, Flattener, Look, Meant, Setting, Spot, Ty, What, functions_in, store_reach, unwrapped};
 use crate::rules::{Meaning, Scope, Severity};
 use crate::syntax::{CallForm, ExitKind};
 
-pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
+pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Judged) {
+    let mut made: Vec<(&Meant, &FlatEvent)> = vec![];
     for (index, event) in view.events().filter(|(_, event)| event.hops.is_empty()) {
         let Some(meant) = event.meant(Meaning::Limiter).or_else(|| event.meant(Meaning::Session)) else { continue };
         let Some((rule, kind, message)) = told(meant.is) else { continue };
@@ -20,6 +21,11 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
             found.sound(subject, vec![Reason::new(why)]);
             continue;
         }
+        // Of several kinds that a setting chooses from, one is made.
+        if made.iter().any(|(known, other)| known.path == meant.path && other_way(event, other)) {
+            continue;
+        }
+        made.push((meant, event));
         let visible = event.call().is_none_or(|(_, args)| {
             args.iter().all(|(_, value)| {
                 !matches!(view.world.tree.settled(value), Value::Param(..) | Value::Unknown | Value::Flat(_) | Value::Member(..))
@@ -50,8 +56,14 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         if meant.is == Meaning::Limiter && before_files_only(view, index) {
             candidate.severity = Some(Severity::Advice);
         }
-        if one_for_all(view, index) {
+        // One count for all who ask bounds what this process takes on.
+        let bounds = meant.is == Meaning::Limiter && meant.flag("single");
+        if bounds || one_for_all(view, index) || before_memory_only(view, flattener, index) {
             candidate.severity = Some(Severity::Advice);
+        }
+        if chosen_without_a_store(view, event) {
+            candidate.severity = Some(Severity::Advice);
+            candidate.message = format!("where no shared store is set up, {}", candidate.message);
         }
         // What has no keys and is made while one request is served counts for that one: a connection bounds itself.
         if meant.flag("single") && !put_away(view, index) {
@@ -59,6 +71,11 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         }
         found.push(candidate.at_most(if visible { Confidence::High } else { Confidence::Medium }));
     }
+}
+
+/// Whether one of two events is done where the other is not.
+fn other_way(one: &FlatEvent, other: &FlatEvent) -> bool {
+    one.guards.iter().any(|guard| other.guards.iter().any(|known| known.cond == guard.cond && known.holds != guard.holds))
 }
 
 /// Whether a step of the builder before a limiter says that whoever asks counts under one key: by the method of a class of the tree that
@@ -188,6 +205,105 @@ fn only_answers(view: &View<'_>, handler: FnRef) -> bool {
             Act::Test { .. } | Act::Exit { .. } => true,
         })
     })
+}
+
+/// Whether a limiter stands before handlers alone, at each place that it is given to, which come to nothing but this process's memory.
+fn before_memory_only(view: &View<'_>, flattener: &Flattener<'_>, limiter: u32) -> bool {
+    let (tree, file, made) = (view.world.tree, view.root().file, Value::Flat(limiter));
+    let carries = |value: &Value| value.any(&|part| *part == made);
+    let own = || view.events().map(|(_, event)| event).filter(|event| event.hops.is_empty());
+    let kept = view.flat.returns.iter().any(|(value, _)| carries(value))
+        || own().any(|event| matches!(&event.act, Act::Write { value, .. } if carries(value)));
+    let given = own().filter_map(|event| event.call()).filter(|(_, args)| args.iter().any(|(_, arg)| carries(arg)));
+    let mut given = given.map(|(_, args)| {
+        let values = args.iter().filter(|(_, value)| *value != made);
+        values.flat_map(|(_, value)| functions_in(tree, &view.flat.plain(value), file)).collect::<Vec<FnRef>>()
+    });
+    let idle = |handler: &FnRef| {
+        let flat = flattener.flat(*handler);
+        flat.events.iter().all(|event| match &event.what {
+            What::Nothing => event.inlined || !matches!(event.act, Act::Call { awaited: true, .. }),
+            What::Meant(meant) => !matches!(meant.is, Meaning::Effect | Meaning::Refresh | Meaning::Flush | Meaning::Spawn),
+            What::Statement(_) | What::Kv(_) | What::Presumed(_) => false,
+        })
+    };
+    let first = given.next().unwrap_or_default();
+    let idle_only = |handlers: &Vec<FnRef>| !handlers.is_empty() && handlers.iter().all(idle);
+    !kept && idle_only(&first) && given.all(|handlers| idle_only(&handlers))
+}
+
+/// Whether a limiter, or the object whose constructor makes it, is made only where another choice makes one that all copies share.
+fn chosen_without_a_store(view: &View<'_>, limiter: &FlatEvent) -> bool {
+    let tree = view.world.tree;
+    let constructor = tree.function(view.root()).is_some_and(|function| function.flags.is_constructor);
+    let class = tree.class_of(view.root()).filter(|_| constructor);
+    let sites: Vec<(FnRef, &Event)> = match class {
+        None => {
+            let own = tree.facts(limiter.origin.0).and_then(|facts| facts.events.get(limiter.origin.1 as usize));
+            own.map(|event| (limiter.origin.0, event)).into_iter().collect()
+        }
+        Some(class) => {
+            let of_it = |(function, event): &(FnRef, &Event)| match &event.act {
+                Act::Call { callee, form: CallForm::New, .. } => tree.ty(callee, function.file) == Ty::Class(class),
+                _ => false,
+            };
+            let all = tree.all_functions().filter_map(|function| Some((function, tree.facts(function)?)));
+            all.flat_map(|(function, facts)| facts.events.iter().map(move |event| (function, event))).filter(of_it).collect()
+        }
+    };
+    !sites.is_empty() && sites.into_iter().all(|(function, event)| shared_otherwise(view, function, event))
+}
+
+/// Whether, where an event makes a limiter, the other way makes a shared one: of a test around it, or of the choice of functions that it
+/// is in.
+fn shared_otherwise(view: &View<'_>, function: FnRef, event: &Event) -> bool {
+    let tree = view.world.tree;
+    let opposite = |other: &Event| {
+        event.guards.iter().any(|guard| other.guards.iter().any(|known| known.cond == guard.cond && known.holds != guard.holds))
+    };
+    let beside = tree
+        .facts(function)
+        .is_some_and(|facts| facts.events.iter().any(|other| opposite(other) && makes_shared(view, function.file, other, true)));
+    let parent = tree.function(function).and_then(|own| own.parent).map(|parent| FnRef { func: parent.0, ..function });
+    let chosen = |value: &Value| {
+        value.any(&|part| {
+            let options = part.options();
+            options.contains(&&Value::Function(function))
+                && options.iter().any(|option| match option {
+                    Value::Function(other) if *other != function => tree
+                        .facts(*other)
+                        .is_some_and(|facts| facts.events.iter().any(|event| makes_shared(view, other.file, event, true))),
+                    _ => false,
+                })
+        })
+    };
+    beside
+        || parent.and_then(|parent| tree.facts(parent)).is_some_and(|facts| {
+            let mut found = facts.locals.values().any(&chosen);
+            facts.events.iter().for_each(|event| event.act.each_value(&mut |value| found |= chosen(value)));
+            found
+        })
+}
+
+/// Whether a call makes a limiter that all copies share, itself or in the constructor that it calls.
+fn makes_shared(view: &View<'_>, file: u32, event: &Event, inside: bool) -> bool {
+    let tree = view.world.tree;
+    let Act::Call { callee, args, .. } = &event.act else { return false };
+    let known = crate::program::meaning(tree, callee, args, file)
+        .is_some_and(|meant| meant.is == Meaning::Limiter && (meant.flag("shared") || shared(view, meant.part("store"))));
+    known
+        || match tree.ty(callee, file) {
+            Ty::Class(class) if inside => {
+                let methods = tree.class(class).into_iter().flat_map(|known| &known.methods);
+                let functions = methods.map(|method| FnRef { file: class.file, func: method.0 });
+                let mut made = functions.filter(|method| tree.function(*method).is_some_and(|own| own.flags.is_constructor));
+                made.any(|method| {
+                    tree.facts(method)
+                        .is_some_and(|facts| facts.events.iter().any(|event| makes_shared(view, class.file, event, false)))
+                })
+            }
+            _ => false,
+        }
 }
 
 /// What a factory gives under the name of the store: `Err` where that cannot be seen, null where it gives none.

@@ -2,10 +2,12 @@
 
 use std::collections::HashSet;
 
+use super::process_counter::is_time;
 use super::tests_of_state::{StateChange, tests_in};
 use super::view::View;
 use crate::facts::{Act, Event, FnRef, Value};
-use crate::program::{Holder, Spot, Tree, Ty, What};
+use crate::program::{Holder, Spot, Tree, Ty, What, meaning};
+use crate::rules::Meaning;
 use crate::syntax::BinaryOp;
 
 /// Whether what is added to is a text: by what is added, by its first value or its declared type.
@@ -153,6 +155,25 @@ pub(super) fn breaks_circuit(view: &View<'_>, change: &StateChange) -> bool {
         _ => false,
     };
     of_failures && anew && functions().any(|(_, function)| function.events.iter().any(handed))
+}
+
+/// Whether what is kept is only when something failed of what this process asked others for: each time is put where an error is
+/// handled. Every process finds out for itself.
+pub(super) fn notes_failures(view: &View<'_>, change: &StateChange) -> bool {
+    let tree = view.world.tree;
+    let file = view.event(change.event).origin.0.file;
+    let same = |place: &Value| view.place(place).is_some_and(|place| place.same(&change.place));
+    let events =
+        tree.files.get(file as usize).into_iter().flat_map(|facts| &facts.functions).flat_map(|function| &function.events);
+    let mut puts = events.filter(|event| match &event.act {
+        Act::Write { place, value, .. } => *value != Value::Null && same(place),
+        Act::Call { callee: callee @ Value::Member(of, _), args, .. } => {
+            same(of) && meaning(tree, callee, args, file).is_some_and(|meant| meant.is == Meaning::Put)
+        }
+        _ => false,
+    });
+    let mut puts = puts.by_ref().peekable();
+    !change.counts && is_time(view, &change.value) && puts.peek().is_some() && puts.all(|event| event.in_catch)
 }
 
 /// Whether a value is a member of an entry under the name that the state has there.

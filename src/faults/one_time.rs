@@ -37,7 +37,8 @@ pub(super) fn detect(view: &View<'_>, judged: &mut Judged) {
     };
     let puts = all.iter().filter(|change| {
         !change.removes
-            && (is_made_up(view, &change.value) || under_it(change))
+            && (is_made_up(view, change) || under_it(change))
+            && !ends_here(view, &all, change)
             && keeps(view, &change.place)
             && !super::process_guard::gives_out(view, &root(&change.place))
     });
@@ -148,13 +149,27 @@ fn tells_who_asks(view: &View<'_>, index: u32, asked: &FlatEvent) -> bool {
         })
 }
 
-/// Whether a value is new each time, or an object that is made of one that is.
-fn is_made_up(view: &View<'_>, value: &Value) -> bool {
-    let parts = match value {
+/// Whether what is put is new each time, or an object that is made of what is. What is worked out of its key alone is not.
+fn is_made_up(view: &View<'_>, change: &StateChange) -> bool {
+    let parts = match &change.value {
         Value::Flat(index) => view.event(*index).call().map_or(&[][..], |(_, args)| args),
         _ => &[],
     };
-    fresh(view, value) || parts.iter().any(|(_, part)| fresh(view, part))
+    let from_key = key_of(view.event(change.event)).map(|key| view.flat.depends(key)).unwrap_or_default();
+    let made_up = |value: &Value| {
+        let from = view.flat.depends(value);
+        from.into_iter().any(|at| view.event(at).meant(Meaning::Fresh).is_some() && !from_key.contains(&at))
+    };
+    let same = |value: &Value| key_of(view.event(change.event)) == Some(value);
+    let values = || [&change.value].into_iter().chain(parts.iter().map(|(_, part)| part));
+    values().any(made_up) || values().any(|value| same(value) && fresh(view, value))
+}
+
+/// Whether an entry is taken out again, whatever happens, where the run that put it ends: nobody comes back to it.
+fn ends_here(view: &View<'_>, all: &[StateChange], put: &StateChange) -> bool {
+    all.iter().any(|other| {
+        other.removes && other.event > put.event && view.event(other.event).in_finally && other.place.same(&put.place)
+    })
 }
 
 /// The state as a whole.

@@ -5,7 +5,7 @@ use super::bounds::{bounds_what_is_open, bounds_what_runs};
 use super::candidate::Candidate;
 use super::effects::{Sureness, effect, fresh};
 use super::factory::stands_in;
-use super::no_count::{breaks_circuit, compares_the_number, is_scratch, is_text, sums};
+use super::no_count::{breaks_circuit, compares_the_number, is_scratch, is_text, notes_failures, sums};
 use super::own_row::own_buffer;
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
@@ -14,7 +14,7 @@ use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Act, Value};
 use crate::program::{FlatEvent, Holder, Look, Op, Place, Spot, What, tells_copy};
-use crate::rules::{Meaning, Scope, Severity, words};
+use crate::rules::{Meaning, Scope, Severity, TypeKind, words};
 use crate::syntax::{BinaryOp, ExitKind};
 
 /// Words that make a limit one of how often.
@@ -67,7 +67,8 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         if is_text(view, change) || is_scratch(view.world.tree, change, view.event(change.event).origin.0) {
             continue;
         }
-        if bounds_what_is_open(view, change) || bounds_what_runs(view, change) || breaks_circuit(view, change) {
+        let bounds = bounds_what_is_open(view, change) || bounds_what_runs(view, change);
+        if bounds || breaks_circuit(view, change) || notes_failures(view, change) {
             found.sound(subject, vec![Reason::new(Why::Bounds)]);
         } else if let Some(at) = limits(view, change, &changes) {
             let candidate = limit(view, change, at);
@@ -146,19 +147,46 @@ fn limits(view: &View<'_>, change: &StateChange, changes: &[StateChange]) -> Opt
     if !(counted || named_limit(view, change) && (timed() || listed())) {
         return None;
     }
+    let alone = of_the_whole_process(view, change);
     for (index, cond) in view.flat.conds.iter().enumerate() {
         if compares(&cond.value)
             && !asks_for_none(view, &cond.value, change, changes)
             && speaks_of(view, &cond.value, change, cond.at)
             && refuses(view, index as u32, Some(view.event(change.event)))
+            && (!alone || keeps_from_work(view, index as u32))
         {
             return Some(cond.at);
         }
     }
-    // `return n <= max`.
+    // `return n <= max`: of one number for all, what hangs on it must be seen.
     view.flat.returns.iter().find_map(|(value, _)| {
-        (counted && compares(value) && speaks_of(view, value, change, view.event(change.event).at))
+        (counted && !alone && compares(value) && speaks_of(view, value, change, view.event(change.event).at))
             .then(|| view.event(change.event).at)
+    })
+}
+
+/// Whether what is changed is one number of a module, not one of several that each have a key.
+fn of_the_whole_process(view: &View<'_>, change: &StateChange) -> bool {
+    let event = view.event(change.event);
+    let keyed = match (&event.what, &event.act) {
+        (What::Meant(meant), _) if meant.part("key").is_some() => true,
+        (_, Act::Write { place, .. }) => view.place(place).is_some_and(|place| place.keyed),
+        _ => false,
+    };
+    !keyed && matches!(change.place.holder, Holder::Variable(..)) && view.made(&change.place).kind == TypeKind::Plain
+}
+
+/// Whether a condition keeps somebody from something that is seen: it ends in an error or a refusal, or others see the work behind it.
+fn keeps_from_work(view: &View<'_>, cond: u32) -> bool {
+    let is_under = |event: &FlatEvent| event.guards.iter().any(|guard| guard.cond == cond || same_cond(view, guard.cond, cond));
+    view.events().filter(|(_, event)| is_under(event)).any(|(_, event)| match &event.act {
+        Act::Exit { kind: ExitKind::Throw, .. } => true,
+        Act::Exit { kind: ExitKind::Return, value } => fails(view, value) || says_no(view, value),
+        Act::Call { args, .. } => {
+            args.iter().any(|(_, value)| says_no(view, value))
+                || effect(view, event).is_some_and(|sureness| sureness != Sureness::Opaque)
+        }
+        _ => false,
     })
 }
 
@@ -235,6 +263,9 @@ fn speaks_of(view: &View<'_>, value: &Value, change: &StateChange, at: Spot) -> 
 /// something.
 fn refuses(view: &View<'_>, cond: u32, counted: Option<&FlatEvent>) -> bool {
     let is_under = |event: &FlatEvent| event.guards.iter().any(|guard| guard.cond == cond || same_cond(view, guard.cond, cond));
+    // What a callee of its own comes to its end by is no answer to who asked.
+    let asked = view.events().find(|(_, event)| matches!(event.act, Act::Test { cond: own } if own == cond));
+    let answers = |event: &FlatEvent| asked.is_none_or(|(_, asked)| event.hops.len() <= asked.hops.len());
     // Who asks for something gets nothing.
     let gives = |event: &FlatEvent, from: &FlatEvent| {
         event.hops == from.hops
@@ -243,9 +274,11 @@ fn refuses(view: &View<'_>, cond: u32, counted: Option<&FlatEvent>) -> bool {
     view.events().any(|(_, event)| {
         is_under(event)
             && match &event.act {
+                Act::Exit { .. } if !answers(event) => false,
                 Act::Exit { kind: ExitKind::Throw, .. } => true,
                 Act::Exit { kind: ExitKind::Return, value } => match value {
                     Value::Bool(_) => true,
+                    other if fails(view, other) => true,
                     Value::Null => {
                         counted.is_some_and(|counted| counted.hops == event.hops)
                             && view.events().any(|(_, other)| gives(other, event))
@@ -265,6 +298,14 @@ fn same_cond(view: &View<'_>, left: u32, right: u32) -> bool {
         (Some(left), Some(right)) => matches!(&left.value, Value::Mix(parts) if parts.contains(&right.value)),
         _ => false,
     }
+}
+
+/// Whether what is returned is an error.
+fn fails(view: &View<'_>, value: &Value) -> bool {
+    let Value::Flat(index) = value else { return false };
+    let event = view.event(*index);
+    view.world.tree.errors_are_values(event.origin.0.file)
+        && event.call().is_some_and(|(callee, _)| *callee == Value::Global("Err".into()))
 }
 
 fn says_no(view: &View<'_>, value: &Value) -> bool {
@@ -310,7 +351,9 @@ fn says_no(view: &View<'_>, value: &Value) -> bool {
 fn numbered(view: &View<'_>, change: &StateChange) -> Option<u32> {
     view.events()
         .filter(|(_, event)| {
-            effect(view, event).is_some_and(|sureness| sureness != Sureness::Opaque) && own_buffer(view, event).is_none()
+            effect(view, event).is_some_and(|sureness| sureness != Sureness::Opaque)
+                && !matches!(&event.what, What::Presumed(presumed) if !presumed.strong && presumed.owner.is_none())
+                && own_buffer(view, event).is_none()
         })
         .find(|(index, event)| {
             let speaks = |value: &Value| gives_the_number(view, value, change, event.at);

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::candidate::Candidate;
-use super::credential::refreshes_credential;
-use super::debounce::either_way;
+use super::credential::{of_its_own, refreshes_credential};
+use super::debounce::{either_way, keeps_out};
 use super::effects::{Sureness, effect, fresh, harmless, harmless_again, reads, vague};
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
@@ -162,6 +162,9 @@ fn handed_or_harmless(view: &View<'_>, index: u32, event: &FlatEvent, sureness: 
     if sureness == Sureness::Opaque && !matches!(event.act, Act::Call { awaited: true, .. }) {
         return Some(Reason::of(view, Why::HandedOn, event));
     }
+    if refreshes_credential(view, event) && of_its_own(view, event) {
+        return Some(Reason::of(view, Why::OwnShare, event));
+    }
     harmless_again(view, index, event)
 }
 
@@ -242,6 +245,9 @@ fn bracketed<'c>(
             view.events().take_while(|(at, _)| *at < put.event).find_map(|(at, asked)| {
                 let meant = asked.meant(Meaning::Get).or_else(|| asked.meant(Meaning::Test))?;
                 let place = view.place(&meant.receiver).map(|place| base(&place)).filter(|place| place.same(&put.place))?;
+                if !keeps_out(view, at, index) {
+                    return None;
+                }
                 Some((StateTest { place, event: Some(at), at: asked.at, absent: None }, put))
             })
         },
@@ -426,6 +432,16 @@ fn waited_for(view: &View<'_>, test: &StateTest) -> bool {
         && changes(view).iter().any(|change| change.removes && change.place.same(&test.place))
 }
 
+/// Whether what a mark is asked for is waited for, again and again.
+fn waits_its_turn(view: &View<'_>, test: &StateTest) -> bool {
+    let asked = test.event.and_then(|index| view.event(index).in_loop);
+    let waits = |event: &FlatEvent| {
+        let of_it = |meant: &crate::program::Meant| view.place(&meant.receiver).is_some_and(|place| place.same(&test.place));
+        matches!(event.act, Act::Call { awaited: true, .. }) && event.meant(Meaning::Get).is_some_and(of_it)
+    };
+    asked.is_some() && view.events().any(|(_, event)| event.in_loop == asked && waits(event))
+}
+
 fn candidate(view: &View<'_>, test: &StateTest, change: &StateChange, event: &FlatEvent, sureness: Sureness) -> Candidate {
     let what = view.describe(event);
     let tested = test.event.map(|index| view.event(index));
@@ -466,7 +482,9 @@ fn candidate(view: &View<'_>, test: &StateTest, change: &StateChange, event: &Fl
     }
     candidate.hop(Role::Effect, event, what);
     let confidence = match sureness {
-        Sureness::Opaque => Confidence::Low,
+        // A lock that others wait for is one, whatever is done under it.
+        Sureness::Opaque if rule != "process-lock" && !waits_its_turn(view, test) => Confidence::Low,
+        Sureness::Opaque => Confidence::Medium,
         Sureness::Presumed => Confidence::Medium,
         Sureness::Known => Confidence::High,
     };

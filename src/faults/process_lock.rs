@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::counted::counted_before;
-use super::credential::refreshes_credential;
+use super::credential::{of_its_own, refreshes_credential};
 use super::effects::{Sureness, effect, harmless, reads};
 use super::reason::{Reason, Why};
 use super::regions::Region;
@@ -33,6 +33,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Judged) {
         let mut reasons = vec![];
         let work: Vec<(u32, &FlatEvent, Sureness)> = held
             .into_iter()
+            .filter(|(_, event, _)| !(refreshes_credential(view, event) && of_its_own(view, event)))
             .filter(|(index, event, _)| match harmless(view, *index, event) {
                 // A key on the row says nothing of how many there are.
                 Some(reason) if reason.why == Why::UniqueKey && counted_before(view, *index, event).is_some() => true,

@@ -105,18 +105,28 @@ fn region(view: &View<'_>, index: u32, event: &FlatEvent, entered: bool) -> Opti
     }
     let place = view.place(&value);
     let scope = scope.or(row.map(|row| row.scope)).unwrap_or_default();
-    let permits = match row.and_then(|row| row.permits.as_ref()) {
+    // Where the lock itself cannot be seen, its type is that of the row that takes it.
+    let of_row = || match &event.what {
+        What::Meant(meant) => tree.packs(file).type_row(meant.path.rsplit_once('.').map_or(&*meant.path, |(ty, _)| ty)),
+        _ => None,
+    };
+    let permits = match row.or_else(of_row).and_then(|row| row.permits.as_ref()) {
         Some(selector) => permits(view, &value, place.as_ref(), selector),
         None => Some(1.0),
     };
     let lifetime = match &place {
         Some(place) => view.lifetime(place),
+        None if made_in_a_call(tree, &view.flat.plain(&value)) => Lifetime::Call,
         None => Lifetime::Process { sure: false },
     };
-    let release = place.as_ref().and_then(|place| releases(view, index, place));
+    let mut release = place.as_ref().and_then(|place| releases(view, index, place));
     let held = match until.as_deref() {
         Some("body" | "block") => Held::Body,
-        Some("drop") => Held::Until(release.unwrap_or_else(|| drops(view, index)), true),
+        Some("drop") => {
+            let end = drops(view, index);
+            release = release.filter(|at| *at <= end);
+            Held::Until(release.unwrap_or(end), true)
+        }
         _ if entered => Held::Body,
         _ => Held::Until(release.unwrap_or(view.flat.events.len() as u32), false),
     };
@@ -143,6 +153,8 @@ fn number_of_maker(tree: &Tree, maker: &Value, selector: &Selector, depth: u32) 
     }
     match maker {
         Value::Result(function, event) => match &tree.facts(*function)?.events.get(*event as usize)?.act {
+            // What a method of a lock hands on was made elsewhere.
+            Act::Call { callee: Value::Member(of, _), .. } if makes_a_lock(tree, of, function.file) => None,
             Act::Call { args, .. } => match selector.options.iter().find_map(|pick| picked(tree, pick, args)) {
                 // Another call without arguments, such as one that reads a setting, says nothing.
                 None => (args.is_empty() && makes_a_lock(tree, maker, function.file)).then_some(1.0),
@@ -158,6 +170,14 @@ fn number_of_maker(tree: &Tree, maker: &Value, selector: &Selector, depth: u32) 
         Value::Any(options) => options.iter().find_map(|option| number_of_maker(tree, option, selector, depth + 1)),
         _ => None,
     }
+}
+
+/// Whether a lock is what a function made itself, as it ran.
+fn made_in_a_call(tree: &Tree, lock: &Value) -> bool {
+    let Value::Result(function, event) = lock else { return false };
+    let made = tree.facts(*function).and_then(|facts| facts.events.get(*event as usize)).map(|event| &event.act);
+    let by_itself = matches!(made, Some(Act::Call { callee, .. }) if !matches!(tree.ty(callee, function.file), Ty::Function(_)));
+    function.func != 0 && by_itself && makes_a_lock(tree, lock, function.file)
 }
 
 /// Whether a call makes a lock itself.
@@ -216,5 +236,22 @@ fn drops(view: &View<'_>, acquire: u32) -> u32 {
             holder = index;
         }
     }
-    view.event(holder).lives_to
+    let end = view.event(holder).lives_to;
+    // A file is its own lock: whoever has it holds it.
+    let host = view.event(acquire).meant(Meaning::Acquire).is_some_and(|meant| meant.text("scope").as_deref() == Some("host"));
+    if host {
+        return end;
+    }
+    // In a function that does not give it out, no longer than that runs.
+    let hops = &view.event(acquire).hops;
+    let given_out = |depth: usize| {
+        let is_guard = |part: &Value| matches!(part, Value::Flat(at) if *at == acquire || *at == holder);
+        let called = |event: &FlatEvent| event.inlined && event.at == hops[depth - 1] && event.hops[..] == hops[..depth - 1];
+        let mut calls = view.events().take_while(|(at, _)| *at <= acquire).filter(|(_, event)| called(event)).peekable();
+        calls.peek().is_none() || calls.any(|(_, call)| call.returns.iter().any(|(value, _)| value.any(&is_guard)))
+    };
+    let Some(depth) = (1..=hops.len()).rev().find(|depth| !given_out(*depth)) else { return end };
+    let inside = |event: &FlatEvent| event.hops.starts_with(&hops[..depth]);
+    let last = view.events().skip(acquire as usize).take_while(|(_, event)| inside(event)).map(|(at, _)| at + 1).last();
+    end.min(last.unwrap_or(end))
 }

@@ -33,6 +33,7 @@ impl Instances {
     pub fn new(tree: &Tree) -> Instances {
         let mut made: Vec<(ClassRef, FnRef, bool)> = vec![];
         let mut callers: HashMap<FnRef, Vec<FnRef>> = HashMap::new();
+        let mut calls: HashMap<FnRef, Vec<(FnRef, u32)>> = HashMap::new();
         let handlers = handlers(tree);
         let used = used_by(tree, &handlers);
         let once = |function: FnRef| handlers.get(&function).is_some_and(|kind| matches!(kind.as_str(), "startup" | "main"));
@@ -60,7 +61,10 @@ impl Instances {
                             Kept::ByObject => {}
                         }
                     }
-                    Ty::Function(target) => callers.entry(target).or_default().push(function),
+                    Ty::Function(target) => {
+                        callers.entry(target).or_default().push(function);
+                        calls.entry(target).or_default().push((function, index as u32));
+                    }
                     _ => {}
                 }
             }
@@ -79,7 +83,12 @@ impl Instances {
                 if runs_once(&callers, &once, function, 0) {
                     instances.single.insert(class);
                 }
-                let times = if given_out { callers.get(&function).map_or(0, Vec::len) } else { 2 };
+                // Who only works with it there makes one each time.
+                let once_each = |(caller, at): &(FnRef, u32)| {
+                    let starts = caller.func == 0 || once(*caller) || runs_once(&callers, &once, *caller, 0);
+                    if !starts && worked_with(tree, *caller, &Value::Result(*caller, *at)) { 2 } else { 1 }
+                };
+                let times = if given_out { calls.get(&function).map_or(0, |calls| calls.iter().map(once_each).sum()) } else { 2 };
                 *instances.places.entry(class).or_default() += times;
             }
         }
@@ -129,6 +138,42 @@ fn used_up(tree: &Tree) -> HashSet<ClassRef> {
     }
     used.retain(|class| !kept.contains(class));
     used
+}
+
+/// Whether a function keeps an object it was given under a name of its own, calls its methods, and neither hands it on nor has
+/// functions inside that know it.
+fn worked_with(tree: &Tree, function: FnRef, made: &Value) -> bool {
+    let Some(facts) = tree.facts(function) else { return false };
+    let about = |value: &Value| value.any(&|part| part == made);
+    let mut called = false;
+    for event in &facts.events {
+        match &event.act {
+            Act::Call { callee: Value::Member(of, _), args, .. } if **of == *made => {
+                called = true;
+                if args.iter().any(|(_, value)| about(value)) {
+                    return false;
+                }
+            }
+            act => {
+                let mut mentioned = false;
+                act.each_value(&mut |value| mentioned |= about(value));
+                if mentioned {
+                    return false;
+                }
+            }
+        }
+    }
+    let names: Vec<&Atom> = facts.locals.iter().filter(|(_, value)| about(value)).map(|(name, _)| name).collect();
+    let taken = |value: &Value| {
+        value.any(&|part| matches!(part, Value::Captured(owner, name) if *owner == function && names.contains(&name)))
+    };
+    let inside = tree.files.get(function.file as usize).map(|file| &file.functions[..]).unwrap_or_default();
+    let captured = inside.iter().any(|inner| {
+        let mut found = inner.conds.iter().any(|cond| taken(&cond.value));
+        inner.events.iter().for_each(|event| event.act.each_value(&mut |value| found |= taken(value)));
+        found
+    });
+    called && !captured
 }
 
 /// Whether all that a function does with an object is to call methods that give no such object again.
@@ -283,12 +328,34 @@ fn kept(tree: &Tree, function: FnRef, made: &Value) -> Kept {
             root = of;
         }
         match root {
+            // Taken out again where the run ends that put it there, it is that run's.
+            Value::Module(..) if taken_out_at_the_end(tree, function.file, keeper) => found = Kept::ByObject,
             Value::Module(..) => return Kept::ByModule,
             Value::This(_) => found = Kept::ByObject,
             _ => {}
         }
     }
     found
+}
+
+/// Whether a file takes entries out of a container in a `finally`, itself or by a function of its own.
+fn taken_out_at_the_end(tree: &Tree, file: u32, keeper: &Value) -> bool {
+    let removes = |event: &Event| match &event.act {
+        Act::Delete { place: Value::Index(of, _) } => **of == *keeper,
+        Act::Call { callee: callee @ Value::Member(of, _), args, .. } => {
+            **of == *keeper && super::meaning(tree, callee, args, file).is_some_and(|meant| meant.is == Meaning::Remove)
+        }
+        _ => false,
+    };
+    let leads = |event: &Event| match &event.act {
+        Act::Call { callee: callee @ Value::Module(..), .. } => match tree.ty(callee, file) {
+            Ty::Function(helper) => tree.facts(helper).is_some_and(|facts| facts.events.iter().any(removes)),
+            _ => false,
+        },
+        _ => false,
+    };
+    let functions = tree.files.get(file as usize).map(|facts| &facts.functions[..]).unwrap_or_default();
+    functions.iter().flat_map(|function| &function.events).any(|event| event.in_finally && (removes(event) || leads(event)))
 }
 
 /// Whether a value is what was made, or a literal with it inside.

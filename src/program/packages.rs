@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::{Tree, decorator, meaning};
-use crate::facts::Act;
+use crate::facts::{Act, FileFacts};
 use crate::files::Document;
 use crate::rules::{Meaning, ReachRules, words};
 use crate::syntax::data::{Format, Node, NodeKind, read};
@@ -201,4 +201,18 @@ fn serves(tree: &Tree, folder: &str) -> bool {
                 })
         })
     })
+}
+
+/// The files of modules that only tests compile, and of those below them.
+pub(super) fn tested(tree: &Tree) -> HashSet<u32> {
+    let named = |facts: &FileFacts, module: &str| tree.imported_file(facts.file, module);
+    let mut queue: Vec<u32> =
+        tree.files.iter().flat_map(|facts| facts.unit.tests.iter().filter_map(|module| named(facts, module))).collect();
+    let mut found = HashSet::new();
+    while let Some(file) = queue.pop() {
+        let Some(facts) = tree.files.get(file as usize).filter(|_| found.insert(file)) else { continue };
+        let below = facts.unit.imports.iter().filter(|import| import.member.is_some() && &*import.module == "self");
+        queue.extend(below.filter_map(|import| named(facts, &format!("self.{}", import.member.as_ref()?))));
+    }
+    found
 }

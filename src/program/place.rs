@@ -186,7 +186,15 @@ fn find(look: &Look<'_>, value: &Value, depth: u32) -> Option<Place> {
                 _ => None,
             }
         }
-        Value::Any(_) | Value::Choose(_) => value.options().into_iter().find_map(|option| find(look, option, depth + 1)),
+        // What was made where nothing was found is put there too.
+        Value::Any(_) | Value::Choose(_) => {
+            let mut found = value.options().into_iter().filter_map(|option| find(look, option, depth + 1));
+            let first = found.next()?;
+            match first.holder {
+                Holder::Local(_) => found.find(|place| !matches!(place.holder, Holder::Local(_))).or(Some(first)),
+                _ => Some(first),
+            }
+        }
         Value::Param(function, index) => Some(Place::of(Holder::Param(*function, *index))),
         _ => None,
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use super::convention::by_convention;
 use super::flat::What;
 use super::mount::{Mount, Mounts, Router, included, joined, made_below, mounts, router};
-use super::packages::{idle_folders, within};
+use super::packages::{idle_folders, tested, within};
 use super::route::{Route, chained};
 use super::schema_step::is_schema_step;
 use super::{Flat, Look, Meant, Spot, Tree, Ty, decorator, meaning, meaning_at};
@@ -378,6 +378,9 @@ pub fn roles(tree: &Tree) -> Vec<FileRole> {
         if *role == FileRole::Service && loaded_in_a_browser(tree, facts) {
             *role = FileRole::Browser;
         }
+    }
+    for file in tested(tree) {
+        roles[file as usize] = FileRole::Test;
     }
     let idle = idle_folders(tree);
     for (role, path) in roles.iter_mut().zip(&tree.paths) {

@@ -88,6 +88,7 @@ pub fn empty_unit(language: Language, comments: Vec<Comment>) -> Unit {
         classes: vec![],
         declared: vec![],
         comments,
+        tests: vec![],
         gaps: vec![],
     }
 }

@@ -19,6 +19,8 @@ pub struct Unit {
     pub declared: Vec<(String, TypeRef)>,
     /// Comments, doc comments included.
     pub comments: Vec<Comment>,
+    /// Modules below this one that only tests compile, as imports name them.
+    pub tests: Vec<Atom>,
     /// What the parser could not read.
     pub gaps: Vec<Gap>,
 }

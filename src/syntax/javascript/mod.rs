@@ -138,6 +138,7 @@ impl Lower {
             classes: Vec::new(),
             comments: Vec::new(),
             declared: Vec::new(),
+            tests: Vec::new(),
             gaps: Vec::new(),
         };
         Lower {

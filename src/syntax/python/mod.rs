@@ -98,6 +98,7 @@ impl<'a> Lowering<'a> {
             classes: Vec::new(),
             comments: Vec::new(),
             declared: Vec::new(),
+            tests: Vec::new(),
             gaps: Vec::new(),
         };
         Lowering {

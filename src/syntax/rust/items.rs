@@ -44,6 +44,10 @@ impl Lowering {
     pub fn item(&mut self, item: &Item, placed: &mut Placed) {
         if !is_test(attributes(item)) {
             self.deeper(|lowering| lowering.item_inside(item, placed));
+        } else if let Item::Mod(module) = item
+            && module.content.is_none()
+        {
+            self.unit.tests.push(format!("self.{}", text(&module.ident)).into());
         }
     }
 

@@ -62,6 +62,7 @@ pub(super) fn empty_unit() -> Unit {
         classes: Vec::new(),
         declared: Vec::new(),
         comments: Vec::new(),
+        tests: Vec::new(),
         gaps: Vec::new(),
     }
 }
