@@ -2,6 +2,7 @@
 //! They must not know a language or a library.
 
 mod added;
+mod asked;
 mod bounds;
 mod candidate;
 mod changed;

@@ -3,6 +3,7 @@
 
 mod aliases;
 mod bind;
+mod browsers;
 mod columns;
 mod convention;
 mod deploy;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 
+use super::browsers::{browser_folders, loaded_in_a_browser};
 use super::convention::by_convention;
 use super::flat::What;
 use super::mount::{Mount, Mounts, Router, included, joined, made_below, mounts, router};
@@ -9,7 +10,7 @@ use super::packages::{idle_folders, tested, within};
 use super::route::{Route, chained};
 use super::schema_step::is_schema_step;
 use super::{Flat, Look, Meant, Spot, Tree, Ty, decorator, meaning, meaning_at};
-use crate::facts::{Act, Event, FileFacts, FnRef, Value};
+use crate::facts::{Act, Event, FnRef, Value};
 use crate::rules::{FileRole, Meaning};
 use crate::syntax::{ExportTarget, FnId};
 
@@ -256,15 +257,14 @@ impl Reach {
     }
 
     /// Functions of an application that only command-line code calls, and whose names no other code calls.
-    fn called_by_commands(&self, tree: &Tree) -> HashSet<FnRef> {
+    fn called_by_commands<'t>(&self, tree: &'t Tree) -> HashSet<FnRef> {
         if self.entered_files().next().is_none() {
             return HashSet::new();
         }
         let idle = |file: u32| matches!(self.role(file), FileRole::Cli | FileRole::Test);
         let functions = tree.files.iter().filter(|facts| !idle(facts.file)).flat_map(|facts| &facts.functions);
-        let name = |act: &Act| if let Act::Call { callee, .. } = act { tree.name_of(callee) } else { None };
-        let named: HashSet<String> =
-            functions.flat_map(|function| &function.events).filter_map(|event| name(&event.act)).collect();
+        let name = |event: &'t Event| if let Act::Call { callee, .. } = &event.act { tree.named(callee) } else { None };
+        let named: HashSet<&str> = functions.flat_map(|function| &function.events).filter_map(name).collect();
         let of_commands = |target: &FnRef, callers: &[(FnRef, Spot)]| {
             // What its own file does with it when it is loaded hands it on.
             let own = |caller: &FnRef| caller.file == target.file && caller.func == 0;
@@ -420,36 +420,6 @@ pub fn roles(tree: &Tree) -> Vec<FileRole> {
     roles
 }
 
-/// Whether a file works on what only a browser gives, and asks nothing before: as it is loaded, or, of a browser's own stores, in any
-/// function.
-fn loaded_in_a_browser(tree: &Tree, facts: &FileFacts) -> bool {
-    let given = |value: &Value, names: &[String]| {
-        let mut at = value;
-        while let Value::Member(of, _) | Value::Index(of, _) = at {
-            at = of;
-        }
-        matches!(at, Value::Global(name) if names.iter().any(|known| **known == **name))
-    };
-    let uses = |event: &Event, names: &[String]| match &event.act {
-        Act::Call { callee, args, .. } => given(callee, names) || args.iter().any(|(_, value)| given(value, names)),
-        Act::Write { place, .. } => given(place, names),
-        _ => false,
-    };
-    let book = &tree.book.reach;
-    let stores = |event: &Event| event.guards.is_empty() && uses(event, &book.browser_stores);
-    if facts.functions.iter().flat_map(|function| &function.events).any(stores) {
-        return true;
-    }
-    let first = |events: &[Event]| events.iter().any(|event| event.guards.is_empty() && uses(event, &book.browser_globals));
-    let Some(own) = facts.functions.first() else { return false };
-    // What is called where it stands runs as the file is loaded.
-    let mut called = own.events.iter().filter(|event| event.guards.is_empty()).filter_map(|event| match &event.act {
-        Act::Call { callee: Value::Function(called), .. } => facts.functions.get(called.func as usize),
-        _ => None,
-    });
-    first(&own.events) || called.any(|called| first(&called.events))
-}
-
 /// Files of the service that have a function which a framework enters by convention.
 fn entered_by_convention(tree: &Tree, roles: &[FileRole]) -> HashSet<u32> {
     let service = |function: &FnRef| roles.get(function.file as usize) == Some(&FileRole::Service);
@@ -457,29 +427,8 @@ fn entered_by_convention(tree: &Tree, roles: &[FileRole]) -> HashSet<u32> {
     entered.map(|function| function.file).collect()
 }
 
-/// How many files of browser code make a folder one of browser code, and the least part of its files.
-const BROWSER_FILES: usize = 8;
-const BROWSER_PART: f64 = 0.5;
-
-/// Folders most of whose code is the browser's by what it imports: what nothing imports there is no service of its own.
-fn browser_folders<'t>(tree: &'t Tree, roles: &[FileRole]) -> HashSet<&'t str> {
-    let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
-    for (path, role) in tree.paths.iter().zip(roles) {
-        if !matches!(role, FileRole::Browser | FileRole::Service) {
-            continue;
-        }
-        for folder in above(path) {
-            let (browser, all) = counts.entry(folder).or_default();
-            *browser += usize::from(*role == FileRole::Browser);
-            *all += 1;
-        }
-    }
-    let most = |(browser, all): &(usize, usize)| *browser >= BROWSER_FILES && *browser as f64 >= *all as f64 * BROWSER_PART;
-    counts.into_iter().filter(|(_, count)| most(count)).map(|(folder, _)| folder).collect()
-}
-
 /// The folders a path is in.
-fn above(path: &str) -> impl Iterator<Item = &str> {
+pub(super) fn above(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
 }
 

@@ -25,7 +25,6 @@ pub struct Verbs {
     arithmetic: HashSet<String>,
     absence: HashSet<String>,
     given: HashSet<String>,
-    puts: HashSet<String>,
     pings: HashSet<String>,
     removals: Vec<String>,
     clocks: HashSet<String>,
@@ -201,11 +200,6 @@ impl Verbs {
     /// Whether a call of this name, answered yes, says that there is nothing.
     pub fn is_absence(&self, name: &str) -> bool {
         self.absence.contains(&name.to_lowercase())
-    }
-
-    /// Whether a call of this name puts something into what it is called on.
-    pub fn puts(&self, name: &str) -> bool {
-        self.puts.contains(name)
     }
 
     /// Whether a call of this name only says that this process is still there.

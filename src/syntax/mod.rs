@@ -6,9 +6,11 @@ mod javascript;
 mod print;
 mod python;
 mod rust;
+mod shape;
 mod unit;
 
 pub use print::print;
+pub use shape::Shape;
 pub use unit::*;
 
 use crate::files::{Language, Source};

@@ -1,5 +1,6 @@
 //! [`Unit`]: one file as [`Step`]s and [`Expr`]s, which no longer say what language it came from and name no library.
 
+use super::shape::Shape;
 use crate::files::{Atom, Gap, Language, Span};
 
 /// One parsed file.
@@ -19,7 +20,7 @@ pub struct Unit {
     pub declared: Vec<(String, TypeRef)>,
     /// Comments, doc comments included.
     pub comments: Vec<Comment>,
-    /// Modules below this one that only tests compile, as imports name them.
+    /// Modules that only tests compile.
     pub tests: Vec<Atom>,
     /// What the parser could not read.
     pub gaps: Vec<Gap>,
@@ -475,28 +476,5 @@ pub enum BinaryOp {
     /// `>=`
     GreaterEqual,
     /// `|` on sets, `instanceof`, ranges and whatever else
-    Other,
-}
-
-/// Shapes an [`ExprKind::Is`] asks for.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Shape {
-    /// Null, undefined, `None`.
-    Null,
-    /// Not null: `Some(_)`.
-    Present,
-    /// `Ok(_)`.
-    Ok,
-    /// `Err(_)`.
-    Err,
-    /// Equal to this constant text (also an enum's member: `Color::Red` is `Red`).
-    Text(String),
-    /// Equal to this number.
-    Number(f64),
-    /// True or false.
-    Bool(bool),
-    /// A default arm, or a pattern that always matches.
-    Any,
-    /// Any other pattern.
     Other,
 }
