@@ -4,8 +4,9 @@ use super::Role;
 use super::candidate::Candidate;
 use super::effects::effect;
 use super::view::View;
-use crate::facts::Act;
+use crate::facts::{Act, Value};
 use crate::program::{FlatEvent, Spot};
+use crate::rules::Meaning;
 use crate::syntax::ExitKind;
 
 /// A lock that is taken at an event and freed by these later ones, where a way out is without any of them.
@@ -75,6 +76,12 @@ fn leaves(view: &View<'_>, lock: &FlatEvent, event: &FlatEvent) -> bool {
 fn of_taking(view: &View<'_>, taken: (u32, &FlatEvent), event: &FlatEvent) -> bool {
     let Some((callee, args)) = event.call() else { return false };
     let takes = |at: &u32| *at == taken.0 || taken.1.hops.contains(&view.event(*at).at);
-    let about = |value: &crate::facts::Value| view.flat.depends(value).iter().any(takes);
-    about(callee) || args.iter().any(|(_, value)| about(value))
+    let about = |value: &Value| view.flat.depends(value).iter().any(takes);
+    // Or it hands on what the call that takes the lock gave.
+    let gave = |value: &Value| {
+        let mut calls = view.events().filter(|(_, call)| taken.1.hops.contains(&call.at));
+        calls.any(|(_, call)| call.returns.iter().any(|(given, _)| given == value))
+    };
+    let hands_on = || event.meant(Meaning::Pass).is_some_and(|pass| gave(pass.part("of").unwrap_or(&pass.receiver)));
+    about(callee) || args.iter().any(|(_, value)| about(value)) || hands_on()
 }
