@@ -12,7 +12,7 @@ use super::unread::unread;
 use super::view::View;
 use super::ways::apart;
 use crate::facts::{Act, FnFacts, Guard, Value};
-use crate::program::{Column, ColumnKind, FlatEvent, Op, Spot, What, column_key, names_a_member};
+use crate::program::{Column, ColumnKind, FlatEvent, Op, Spot, Statement, What, column_key, names_a_member};
 use crate::rules::{Meaning, Severity};
 use crate::syntax::{BinaryOp, ExitKind, Shape};
 
@@ -26,7 +26,7 @@ pub(super) fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -
     if column.value == Value::Null && free.value == Value::Bool(true) && !uses_up(view, read, write, column) {
         return None;
     }
-    if of_another(view, read, write, &column.name) {
+    if of_another(view, read, write, &column.name) || taken_before(view, read, write, column) {
         return None;
     }
     let costs = of_mark(view, &Mark { read, write, column, free: &free.value, test: free.test })?;
@@ -57,6 +57,20 @@ pub(super) fn claim(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -
     found.severity = Some(costs);
     found.only = Some(Only::OutsideJobs);
     Some(found)
+}
+
+/// Whether the row was taken on the way by a write of the same column that asks again, and whose answer lets one of two go on.
+fn taken_before(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &Column) -> bool {
+    let guards = write.guards(view);
+    let tested = |at: u32| guards.iter().any(|guard| view.cond_depends(guard.cond).contains(&at));
+    let takes = |statement: &Statement| {
+        statement.op == Op::Update
+            && statement.table == write.statement.table
+            && statement.sets.iter().any(|set| set.name == column.name)
+            && statement.wheres.iter().any(|asked| asked.name == column.name)
+    };
+    let mut between = view.events().filter(|(at, _)| *at > read.index && *at < write.index);
+    between.any(|(at, event)| event.statement().is_some_and(takes) && tested(at))
 }
 
 /// Whether an empty column is filled with what was made for it meanwhile elsewhere: a file that was uploaded, an account that was

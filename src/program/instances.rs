@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::meaning::Meant;
 use super::tree::owner_file;
 use super::{ClassRef, Tree, Ty};
-use crate::facts::{Act, Event, FnRef, Value};
+use crate::facts::{Act, Event, FnFacts, FnRef, Value};
 use crate::files::Atom;
 use crate::rules::{Meaning, TypeKind};
 
@@ -32,6 +32,7 @@ impl Instances {
     /// often as it is called. A decorator that a pack knows as a singleton's, or an entry's, makes one.
     pub fn new(tree: &Tree) -> Instances {
         let mut made: Vec<(ClassRef, FnRef, bool)> = vec![];
+        let mut by_program = vec![];
         let mut callers: HashMap<FnRef, Vec<FnRef>> = HashMap::new();
         let mut calls: HashMap<FnRef, Vec<(FnRef, u32)>> = HashMap::new();
         let handlers = handlers(tree);
@@ -56,6 +57,7 @@ impl Instances {
                         };
                         let given_out = facts.events.iter().any(returned) || registered();
                         match kept(tree, function, &result) {
+                            _ if function.func == 0 && started_with(tree, facts, event) => by_program.push(class),
                             Kept::Nowhere => made.push((class, function, given_out)),
                             Kept::ByModule => made.push((class, FnRef { func: 0, ..function }, given_out)),
                             Kept::ByObject => {}
@@ -92,6 +94,9 @@ impl Instances {
                 *instances.places.entry(class).or_default() += times;
             }
         }
+        // What is made elsewhere too serves there, and here the one who tries the file by itself.
+        let alone = by_program.into_iter().filter(|class| !instances.places.contains_key(class));
+        instances.single.extend(alone.collect::<Vec<_>>());
         instances
     }
 
@@ -105,6 +110,13 @@ impl Instances {
             _ => Instance::Unseen,
         }
     }
+}
+
+/// Whether an event happens only where the program was started with its file (`if __name__ == "__main__":`).
+fn started_with(tree: &Tree, facts: &FnFacts, event: &Event) -> bool {
+    let names = &tree.book.reach.starter_names;
+    let asks = |part: &Value| matches!(part, Value::Global(name) if names.iter().any(|known| **known == **name));
+    event.guards.iter().any(|guard| facts.conds.get(guard.cond as usize).is_some_and(|cond| cond.value.any(&asks)))
 }
 
 /// Classes whose objects are made by functions that give out a literal of them, and that nobody keeps: at each call of these, what it gives
