@@ -7,6 +7,7 @@ use std::rc::Rc;
 use super::view::View;
 use crate::facts::{Act, Guard, Value};
 use crate::program::{FlatEvent, What};
+use crate::rules::Meaning;
 use crate::syntax::ExitKind;
 
 /// What must hold for an event besides its own guards: with the opposite, an error had left before it.
@@ -62,9 +63,9 @@ fn learn(known: &mut Vec<Guard>, on: &[Guard]) {
 /// guards, but for what a loop asked before.
 fn leaves(exit: &FlatEvent, later: &FlatEvent) -> bool {
     let caught = exit.caught.as_ref().is_some_and(|(_, throws)| !throws);
-    matches!(exit.act, Act::Exit { kind: ExitKind::Throw, .. })
+    let throws = matches!(exit.act, Act::Exit { kind: ExitKind::Throw, .. });
+    (throws && (!exit.hops.is_empty() || exit.in_loop.is_some()) || exit.meant(Meaning::Leave).is_some())
         && !(exit.in_catch || exit.in_finally || exit.detached || later.detached)
-        && (!exit.hops.is_empty() || exit.in_loop.is_some())
         && (!caught || exit.caught == later.caught && !later.in_catch)
 }
 

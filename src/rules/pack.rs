@@ -266,6 +266,8 @@ pub enum Meaning {
     Spawn,
     /// Waits. `time`.
     Sleep,
+    /// Never comes back: an error of the library's, or the end of the program, leaves from here.
+    Leave,
     /// Takes an item that goes to nobody else: out of a channel of this process, as one of a group of consumers. `tries`: its answer says whether there was one.
     Receive,
     /// A length of time. `ms`, `s`, `m`, `h`, `d`, added up; or `of`, a length given as a number of `as`.

@@ -396,7 +396,7 @@ impl<'f, 't> Writer<'f, 't> {
                             None => {}
                         }
                     }
-                    Meaning::Pure | Meaning::Sleep | Meaning::Receive => {}
+                    Meaning::Pure | Meaning::Sleep | Meaning::Leave | Meaning::Receive => {}
                     _ => self.callbacks(&args, &inside(&[]), file),
                 }
             }
