@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Writer;
-use crate::facts::Value;
+use crate::facts::{Act, Value};
 use crate::program::bind::chain;
 use crate::program::flat::{Look, What};
 use crate::rules::Meaning;
@@ -13,10 +13,12 @@ impl Writer<'_, '_> {
     /// Builders' last steps become the statements they stand for.
     pub(super) fn finish_chains(&mut self) {
         let mut consumed: HashSet<u32> = HashSet::new();
+        // What is waited for has run: a call on what it gave is no further step.
+        let run = |index: &u32| matches!(self.events[*index as usize].act, Act::Call { awaited: true, .. });
         for event in &self.events {
             if let Some((callee, args)) = event.call() {
                 if let Value::Member(receiver, _) = callee {
-                    consumed.extend(receiver.options().into_iter().filter_map(flat_index));
+                    consumed.extend(receiver.options().into_iter().filter_map(flat_index).filter(|index| !run(index)));
                 }
                 let takes = matches!(event.what, What::Statement(_))
                     || event.meant(Meaning::Build).is_some()
