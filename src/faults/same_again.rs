@@ -287,7 +287,9 @@ fn works_out_again(view: &View<'_>, event: &FlatEvent) -> bool {
         rows && plain && all().all(steady) && !is_time(view, value) && !fresh(view, value)
     };
     let sets = || statement.sets.iter();
-    (!statement.wheres.is_empty() || statement.op == Op::Upsert)
+    // Of all rows of a table, too, where that is written out.
+    let all_rows = statement.sure && !statement.restricted;
+    (!statement.wheres.is_empty() || statement.op == Op::Upsert || all_rows)
         && sets().any(|column| column.kind != ColumnKind::Constant)
         && sets().all(|column| match column.kind {
             ColumnKind::Constant => true,
