@@ -1,6 +1,8 @@
 //! Rows and keys of this copy alone: what is kept under its host's name or its process's number no other copy writes, what is
 //! dealt out by number each copy does for its own share, and what one process gathered only that process sends.
 
+use std::cell::LazyCell;
+
 use super::effects::reads;
 use super::reason::{Reason, Why};
 use super::tests_of_state::{StateChange, changes, is_state};
@@ -115,15 +117,13 @@ fn is_setting(view: &View<'_>, value: &Value) -> bool {
 /// it out.
 pub(super) fn own_buffer(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
     let changes = changes(view);
-    let kept =
-        |change: &&StateChange| (view.lasts(&change.place) || of_own_object(view, change)) && is_state(view, &change.place);
+    let kept = |change: &&StateChange| is_kept(view, change);
     let emptied: Vec<&Place> =
         changes.iter().filter(|change| empties(view, change)).filter(kept).map(|change| &change.place).collect();
-    let taken_out: Vec<u32> = changes.iter().filter(|change| change.removes).filter(kept).map(|change| change.event).collect();
+    let taken_out = taken_out(view, &changes);
     if emptied.is_empty() && taken_out.is_empty() {
         return None;
     }
-    let taken_out = with_own_containers(view, taken_out);
     let out = |value: &Value| !taken_out.is_empty() && view.flat.made_of(value).iter().any(|at| taken_out.contains(at));
     let gathered = |value: &Value| emptied.iter().any(|place| holds(view, value, place)) || out(value);
     let statement = event.statement();
@@ -134,20 +134,34 @@ pub(super) fn own_buffer(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
         Value::Member(of, _) => Some(&**of).filter(|of| matches!(of, Value::Flat(_) | Value::Mix(_))),
         _ => None,
     });
-    // Where something came out, and not without.
-    let came_out = event.guards.iter().filter(|guard| guard.holds).any(|guard| {
+    let args = event.call().into_iter().flat_map(|(_, args)| args.iter().map(|(_, value)| value));
+    let kept = event.kv().into_iter().map(|kv| &kv.value);
+    columns.chain(args).chain(kept).chain(on).any(gathered).then(|| Reason::of(view, Why::OwnBuffer, event))
+}
+
+/// Whether work is done only where something came out of what this process gathered: no other copy has that.
+pub(super) fn came_out(view: &View<'_>, event: &FlatEvent) -> bool {
+    let changes = changes(view);
+    let taken_out = LazyCell::new(|| taken_out(view, &changes));
+    event.guards.iter().filter(|guard| guard.holds).any(|guard| {
         let cond = view.flat.conds.get(guard.cond as usize).map(|cond| &cond.value);
         let Some(Value::Is(of, shape)) = cond else { return false };
         let item = matches!(**of, Value::Flat(at) if taken_out.contains(&at) && !filled_from_reads(view, &changes, at));
         item && matches!(**shape, Shape::Present)
-    });
-    let args = event.call().into_iter().flat_map(|(_, args)| args.iter().map(|(_, value)| value));
-    let kept = event.kv().into_iter().map(|kv| &kv.value);
-    (came_out || columns.chain(args).chain(kept).chain(on).any(gathered)).then(|| Reason::of(view, Why::OwnBuffer, event))
+    })
+}
+
+fn is_kept(view: &View<'_>, change: &StateChange) -> bool {
+    (view.lasts(&change.place) || of_own_object(view, change)) && is_state(view, &change.place)
 }
 
 /// What was taken out of what this process gathered, and then out of a container of this function into which nothing else was put.
-fn with_own_containers(view: &View<'_>, taken: Vec<u32>) -> Vec<u32> {
+fn taken_out(view: &View<'_>, changes: &[StateChange]) -> Vec<u32> {
+    let kept = changes.iter().filter(|change| change.removes && is_kept(view, change));
+    let taken: Vec<u32> = kept.map(|change| change.event).collect();
+    if taken.is_empty() {
+        return taken;
+    }
     let of = |value: &Value| view.flat.made_of(value).iter().any(|at| taken.contains(at));
     let local = |value: &Value| view.place(value).is_none_or(|place| matches!(place.holder, Holder::Local(_)));
     let again = view.events().filter(|(_, event)| {

@@ -1,6 +1,7 @@
 //! Work of a job that each copy may do: it leaves the same behind however often it is done, or is this copy's own.
 
 use super::effects::{fresh, reads};
+use super::own_row::came_out;
 use super::process_counter::is_time;
 use super::reason::Why;
 use super::shared_lock::random;
@@ -24,6 +25,7 @@ pub(super) fn may_do_each(view: &View<'_>, index: u32, event: &FlatEvent) -> Opt
             || of_a_library(view, event)
             || to_what_is_kept(view, event)
             || pings(view, event)
+            || came_out(view, event)
     };
     if same_again { Some(Why::Idempotent) } else { own().then_some(Why::OwnRow) }
 }
