@@ -9,9 +9,10 @@ use crate::rules::Meaning;
 /// Steps between a piece of work and what is kept of it are followed this deep.
 const DEEPEST: u32 = 4;
 
-/// The end that a call hangs its body on, where what the call gives is kept as the next end.
+/// The end that a call hangs its body on, where what the call gives is kept as the next end. A body that runs at once, on what is
+/// there, hangs on nothing.
 pub(super) fn end_of_line(view: &View<'_>, event: &FlatEvent, meant: &Meant) -> Option<Value> {
-    meant.part("gives")?;
+    meant.part("gives").filter(|_| meant.flag("waits"))?;
     let end = before_it(view, &meant.receiver, 0);
     let place = view.place(&end).filter(|place| view.lasts(place))?;
     let (function, number) = event.origin;

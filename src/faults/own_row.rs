@@ -1,14 +1,16 @@
 //! Rows and keys of this copy alone: what is kept under its host's name or its process's number no other copy writes, what is
 //! dealt out by number each copy does for its own share, and what one process gathered only that process sends.
 
+use std::cell::LazyCell;
+
 use super::effects::reads;
 use super::reason::{Reason, Why};
 use super::tests_of_state::{StateChange, changes, is_state};
 use super::view::View;
 use crate::facts::{Act, Value};
-use crate::program::{FlatEvent, Look, Op, Place, Statement, What, tells_copy};
+use crate::program::{FlatEvent, Holder, Look, Op, Place, Statement, What, tells_copy};
 use crate::rules::{Meaning, TypeKind};
-use crate::syntax::{BinaryOp, CallForm};
+use crate::syntax::{BinaryOp, CallForm, Shape};
 
 /// Why no other copy does the same: the row or key is this copy's own, as a heartbeat's is.
 pub(super) fn own_row(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
@@ -115,11 +117,10 @@ fn is_setting(view: &View<'_>, value: &Value) -> bool {
 /// it out.
 pub(super) fn own_buffer(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
     let changes = changes(view);
-    let kept =
-        |change: &&StateChange| (view.lasts(&change.place) || of_own_object(view, change)) && is_state(view, &change.place);
+    let kept = |change: &&StateChange| is_kept(view, change);
     let emptied: Vec<&Place> =
         changes.iter().filter(|change| empties(view, change)).filter(kept).map(|change| &change.place).collect();
-    let taken_out: Vec<u32> = changes.iter().filter(|change| change.removes).filter(kept).map(|change| change.event).collect();
+    let taken_out = taken_out(view, &changes);
     if emptied.is_empty() && taken_out.is_empty() {
         return None;
     }
@@ -130,12 +131,54 @@ pub(super) fn own_buffer(view: &View<'_>, event: &FlatEvent) -> Option<Reason> {
         statement.iter().flat_map(|statement| statement.sets.iter().map(|column| &column.value).chain(&statement.entity));
     // The steps of a builder before a call are what it is called on.
     let on = event.call().and_then(|(callee, _)| match callee {
-        Value::Member(of, _) => Some(&**of).filter(|of| matches!(of, Value::Flat(_))),
+        Value::Member(of, _) => Some(&**of).filter(|of| matches!(of, Value::Flat(_) | Value::Mix(_))),
         _ => None,
     });
     let args = event.call().into_iter().flat_map(|(_, args)| args.iter().map(|(_, value)| value));
     let kept = event.kv().into_iter().map(|kv| &kv.value);
     columns.chain(args).chain(kept).chain(on).any(gathered).then(|| Reason::of(view, Why::OwnBuffer, event))
+}
+
+/// Whether work is done only where something came out of what this process gathered: no other copy has that.
+pub(super) fn came_out(view: &View<'_>, event: &FlatEvent) -> bool {
+    let changes = changes(view);
+    let taken_out = LazyCell::new(|| taken_out(view, &changes));
+    event.guards.iter().filter(|guard| guard.holds).any(|guard| {
+        let cond = view.flat.conds.get(guard.cond as usize).map(|cond| &cond.value);
+        let Some(Value::Is(of, shape)) = cond else { return false };
+        let item = matches!(**of, Value::Flat(at) if taken_out.contains(&at) && !filled_from_reads(view, &changes, at));
+        item && matches!(**shape, Shape::Present)
+    })
+}
+
+fn is_kept(view: &View<'_>, change: &StateChange) -> bool {
+    (view.lasts(&change.place) || of_own_object(view, change)) && is_state(view, &change.place)
+}
+
+/// What was taken out of what this process gathered, and then out of a container of this function into which nothing else was put.
+fn taken_out(view: &View<'_>, changes: &[StateChange]) -> Vec<u32> {
+    let kept = changes.iter().filter(|change| change.removes && is_kept(view, change));
+    let taken: Vec<u32> = kept.map(|change| change.event).collect();
+    if taken.is_empty() {
+        return taken;
+    }
+    let of = |value: &Value| view.flat.made_of(value).iter().any(|at| taken.contains(at));
+    let local = |value: &Value| view.place(value).is_none_or(|place| matches!(place.holder, Holder::Local(_)));
+    let again = view.events().filter(|(_, event)| {
+        let Some(out) = event.meant(Meaning::Remove).filter(|out| local(&out.receiver)) else { return false };
+        let puts = view.events().filter_map(|(_, put)| put.meant(Meaning::Put).filter(|put| put.receiver == out.receiver));
+        let mut puts = puts.map(|put| put.part("value")).peekable();
+        puts.peek().is_some() && puts.all(|value| value.is_some_and(of))
+    });
+    let again: Vec<u32> = again.map(|(at, _)| at).collect();
+    taken.into_iter().chain(again).collect()
+}
+
+/// Whether the same function puts what it read into the container from which an event takes something out: each copy reads the same.
+fn filled_from_reads(view: &View<'_>, changes: &[StateChange], taken: u32) -> bool {
+    let Some(from) = changes.iter().find(|change| change.event == taken) else { return false };
+    let read = |value: &Value| view.flat.depends(value).iter().any(|at| reads(view.event(*at)));
+    changes.iter().any(|put| !put.removes && put.place.same(&from.place) && read(&put.value))
 }
 
 /// Whether a change is of what the object keeps whose method this is: it was there before this run, and is there after it.

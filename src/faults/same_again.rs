@@ -1,6 +1,7 @@
 //! Work of a job that each copy may do: it leaves the same behind however often it is done, or is this copy's own.
 
 use super::effects::{fresh, reads};
+use super::own_row::came_out;
 use super::process_counter::is_time;
 use super::reason::Why;
 use super::shared_lock::random;
@@ -24,6 +25,7 @@ pub(super) fn may_do_each(view: &View<'_>, index: u32, event: &FlatEvent) -> Opt
             || of_a_library(view, event)
             || to_what_is_kept(view, event)
             || pings(view, event)
+            || came_out(view, event)
     };
     if same_again { Some(Why::Idempotent) } else { own().then_some(Why::OwnRow) }
 }
@@ -287,7 +289,9 @@ fn works_out_again(view: &View<'_>, event: &FlatEvent) -> bool {
         rows && plain && all().all(steady) && !is_time(view, value) && !fresh(view, value)
     };
     let sets = || statement.sets.iter();
-    (!statement.wheres.is_empty() || statement.op == Op::Upsert)
+    // Of all rows of a table, too, where that is written out.
+    let all_rows = statement.sure && !statement.restricted;
+    (!statement.wheres.is_empty() || statement.op == Op::Upsert || all_rows)
         && sets().any(|column| column.kind != ColumnKind::Constant)
         && sets().all(|column| match column.kind {
             ColumnKind::Constant => true,
