@@ -249,6 +249,8 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
     let of = write.statement.table.as_deref().or(read.statement.table.as_deref());
     let changed = changed.filter(|column| presumed || is_set_on_what_was_read(view, read, write, column));
     let changed = changed.filter(|column| column.name != "id" && !view.world.schema.is_relation(of, &column.name));
+    // How many rows there are is what none of them holds, where it is not known which column is set.
+    let changed = changed.filter(|column| !(column.name.is_empty() && read.statement.counts));
     let mut changed = changed.filter(|column| !presumed || columns_of(view, &column.value, read.index).contains(&column.name));
     let first = changed.next()?;
     let column = if kept(first) { first } else { changed.find(|column| kept(column)).unwrap_or(first) };

@@ -409,17 +409,35 @@ pub(super) fn under_a_shared_lock(view: &View<'_>, index: u32, event: &FlatEvent
     }
 }
 
-/// The row lock or transaction's advisory lock that was taken before, on the way to an event.
+/// The row lock or transaction's advisory lock that was taken before, on the way to an event, or on each of two ways to it.
 pub fn row_locked(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Reason> {
-    view.events().take_while(|(at, _)| *at < index).find_map(|(_, earlier)| {
+    let before = || view.events().take_while(|(at, _)| *at < index).map(|(_, earlier)| earlier);
+    let lock = |earlier: &FlatEvent| {
         let statement = earlier.statement()?;
-        let why = match statement.op {
-            Op::Select if statement.row_lock => Why::RowLock,
-            Op::TransactionLock if !statement.tries => Why::AdvisoryLock,
-            _ => return None,
+        match statement.op {
+            Op::Select if statement.row_lock => Some(Why::RowLock),
+            Op::TransactionLock if !statement.tries => Some(Why::AdvisoryLock),
+            _ => None,
+        }
+    };
+    before().find_map(|earlier| {
+        let why = lock(earlier)?;
+        let mut open =
+            earlier.guards.iter().filter(|guard| !event.guards.contains(guard) && !must_hold(view, earlier, **guard, event));
+        let on_the_way = match (open.next(), open.next()) {
+            (None, _) => true,
+            (Some(guard), None) => {
+                let other = Guard { cond: guard.cond, holds: !guard.holds };
+                let same_place = |twin: &FlatEvent| {
+                    twin.guards.len() == earlier.guards.len()
+                        && twin.guards.iter().all(|own| *own == other || earlier.guards.contains(own))
+                        && twin.guards.contains(&other)
+                };
+                let table = |event: &FlatEvent| event.statement().and_then(|statement| statement.table.clone());
+                before().any(|twin| lock(twin).is_some() && same_place(twin) && table(twin) == table(earlier))
+            }
+            _ => false,
         };
-        let on_the_way =
-            earlier.guards.iter().all(|guard| event.guards.contains(guard) || must_hold(view, earlier, *guard, event));
         on_the_way.then(|| Reason::of(view, why, earlier))
     })
 }

@@ -81,10 +81,12 @@ pub(super) fn numbered(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>
     let kept = |at: u32| {
         let given = |event: &FlatEvent| {
             let leads = event.at == write.event.at || write.event.hops.contains(&event.at);
-            let call = event.call().filter(|_| !leads);
-            call.is_some_and(|(callee, args)| {
-                is_number(view, callee, at) || args.iter().any(|(_, value)| is_number(view, value, at))
-            })
+            let Some((callee, args)) = event.call().filter(|_| !leads) else { return false };
+            let values = || std::iter::once(callee).chain(args.iter().map(|(_, value)| value));
+            // What is cut short says of no part which it is: it must go where the number is kept.
+            let within = |inner: &FlatEvent| keeps(inner) && inner.hops.contains(&event.at);
+            let inside = || keeps(event) || view.events().any(|(index, inner)| index > at && within(inner));
+            values().any(|value| is_number(view, value, at)) || values().any(|value| is_cut(view, value, at)) && inside()
         };
         let behind = |does: &dyn Fn(&FlatEvent) -> bool| {
             view.events().any(|(index, event)| index > at && index != write.index && does(event))
@@ -103,6 +105,15 @@ fn is_number(view: &View<'_>, value: &Value, read: u32) -> bool {
         return view.flat.depends(of).contains(&read);
     }
     !matches!(value, Value::Op(..)) && value.children().into_iter().any(|part| is_number(view, part, read))
+}
+
+/// Whether a value is cut short, and of what a read gave.
+fn is_cut(view: &View<'_>, value: &Value, read: u32) -> bool {
+    let of_it = |part: &Value| match part {
+        Value::Mix(_) => is_cut(view, part, read),
+        _ => matches!(part, Value::Flat(_)) && reaches(view, part, read),
+    };
+    matches!(value, Value::Mix(parts) if parts.iter().any(of_it))
 }
 
 /// The values by which a write names its row: the entity, its identity, or else all that it asks for.

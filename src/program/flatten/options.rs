@@ -7,7 +7,7 @@ use super::inline::Subst;
 use crate::facts::{Guard, Value};
 use crate::files::Atom;
 use crate::program::flat::Flat;
-use crate::program::{ClassRef, Ty};
+use crate::program::{ClassRef, Tree, Ty};
 use crate::syntax::{BinaryOp, ExprKind, Param, Shape, is_computed};
 
 impl Subst<'_, '_> {
@@ -84,8 +84,8 @@ impl Subst<'_, '_> {
                 agreed(inner.options().into_iter().map(|one| self.truth(&Value::Is(Arc::new(one.clone()), shape.clone()))))
             }
             Value::Is(inner, shape) => match &**shape {
-                Shape::Null => is_null(inner),
-                Shape::Present => is_null(inner).map(|null| !null),
+                Shape::Null => is_null(self.tree, inner),
+                Shape::Present => is_null(self.tree, inner).map(|null| !null),
                 Shape::Bool(wanted) => match &**inner {
                     Value::Bool(truth) => Some(truth == wanted),
                     _ => None,
@@ -102,7 +102,7 @@ impl Subst<'_, '_> {
                 },
                 _ => None,
             },
-            other => is_null(other).filter(|null| *null).map(|_| false),
+            other => is_null(self.tree, other).filter(|null| *null).map(|_| false),
         }
     }
 
@@ -171,13 +171,15 @@ fn has(value: &Value, key: &str) -> Option<bool> {
 }
 
 /// Whether a value is null, where that is known.
-fn is_null(value: &Value) -> Option<bool> {
+fn is_null(tree: &Tree, value: &Value) -> Option<bool> {
     match value {
         Value::Null => Some(true),
         Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Template(_) => Some(false),
         Value::Object(..) | Value::List(_) | Value::Function(_) => Some(false),
-        // A key that the literal does not have.
-        Value::Member(of, key) if **key != *"..." => has(of, key).filter(|has| !has).map(|_| true),
+        // A key that the literal does not have. How many there are is asked of many, of which it is one.
+        Value::Member(of, key) if **key != *"..." && !tree.book.verbs.is_size(key) => {
+            has(of, key).filter(|has| !has).map(|_| true)
+        }
         _ => None,
     }
 }

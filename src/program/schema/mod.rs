@@ -158,7 +158,8 @@ impl Schema {
 
     /// Whether an attribute of a record is other rows, and no column: of this table, or of whichever has one of this name.
     pub fn is_relation(&self, table: Option<&str>, column: &str) -> bool {
-        match table.filter(|table| self.has(table)) {
+        // What a base of many tables does not declare is one of theirs.
+        match table.filter(|table| self.has(table) && !self.leaves_out(table, column)) {
             Some(table) => self.all(table).any(|table| table.relations.contains(column)),
             None => self.relations.contains(column) && !self.plain.contains(column),
         }
@@ -166,14 +167,17 @@ impl Schema {
 
     /// Whether the models of a table name its columns, and none of them is this one.
     pub fn lacks(&self, table: &str, column: &str) -> bool {
-        let named = |table: &Table| table.columns.len() > 1;
-        let has = |table: &Table| {
+        self.all(table).any(|table| table.columns.len() > 1) && self.leaves_out(table, column)
+    }
+
+    /// Whether no model of a table names a column.
+    fn leaves_out(&self, table: &str, column: &str) -> bool {
+        !self.all(table).any(|table| {
             table.columns.contains(column)
                 || table.relations.contains(column)
                 || table.required.contains(column)
                 || table.keys.iter().any(|key| key.columns.iter().any(|known| known == column))
-        };
-        self.all(table).any(named) && !self.all(table).any(has)
+        })
     }
 
     /// The columns that every new row has to be given: never null, and without a value of their own.

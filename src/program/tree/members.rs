@@ -212,7 +212,9 @@ impl Tree {
                 Ty::Instance(base) if base != at => self.class_member(base, of, name, depth + 1),
                 Ty::Lib { path, sure, of } => {
                     // `extends Repository<Order>`: of the class it names, not of the one that derives.
-                    let named = of.iter().any(|arg| matches!(arg, Ty::Class(_) | Ty::Instance(_)));
+                    // What a base hangs on (`db.Model`) is not its rows.
+                    let written = !base.args.is_empty() || !base.name.contains('.');
+                    let named = written && of.iter().any(|arg| matches!(arg, Ty::Class(_) | Ty::Instance(_)));
                     let of = if named { of } else { Arc::from([Ty::Class(model)]) };
                     let packs = self.packs(at.file);
                     match packs.type_of_base(path.trim_end_matches("()")).cloned().or_else(|| packs.knows(&path).then_some(path))
