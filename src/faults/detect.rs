@@ -128,13 +128,13 @@ pub fn detect(
         .map(|(function, candidate)| {
             let admits = admitted(world, sources, &candidate);
             let (per, most) = (copies_of(candidate.rule), reached.at_most(function, &candidate));
-            let guess = candidate.confidence == Confidence::Low;
-            let mut candidate = candidate;
-            if family(&candidate) == "memory"
-                && let Some(shared) = shared_beside(world, flattener, function)
-            {
-                candidate = beside(candidate, &shared);
-            }
+            let shared = (family(&candidate) == "memory").then(|| shared_beside(world, flattener, function)).flatten();
+            // That another of the same interface keeps it where all copies see it says what this one does not.
+            let guess = candidate.confidence == Confidence::Low && shared.is_none();
+            let candidate = match shared {
+                Some(shared) => beside(candidate, &shared),
+                None => candidate,
+            };
             let mut found = weighed(finding(world, &reach, sources, catalogue, function, candidate), admits, copies, per);
             // A guess is worth a look, no alarm.
             if guess && (found.confidence == Confidence::Low || !admits) {
