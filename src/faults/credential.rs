@@ -171,14 +171,12 @@ pub(super) fn of_its_own(view: &View<'_>, refresh: &FlatEvent) -> bool {
 /// Whether a piece of state is empty at first, and its file puts into it what calls gave, and nothing that others handed in.
 fn given_here(view: &View<'_>, place: &Place) -> bool {
     let tree = view.world.tree;
-    let (file, first) = match &place.holder {
-        Holder::Field(class, name) => (class.file, tree.field_value(*class, name)),
-        Holder::Variable(file, name) => {
-            (*file, tree.files.get(*file as usize).and_then(|facts| facts.names.get(name)).map(|known| known.value.clone()))
-        }
+    let file = match &place.holder {
+        Holder::Field(class, _) => class.file,
+        Holder::Variable(file, _) => *file,
         _ => return false,
     };
-    let empty = match first {
+    let empty = match place.first(tree) {
         Some(Value::Object(None, entries)) => entries.is_empty(),
         Some(first) => first == Value::Null,
         None => false,

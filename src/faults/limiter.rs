@@ -6,8 +6,8 @@ use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::{Act, Event, FnRef, Value};
-use crate::program::{Args, FlatEvent, Flattener, Look, Meant, Setting, Spot, Ty, What, functions_in, store_reach};
+use crate::facts::{Act, Event, FnRef, Guard, Value};
+use crate::program::{Args, FlatEvent, Flattener, Look, Meant, Setting, Spot, Ty, What, functions_in, meaning, store_reach};
 use crate::rules::{Meaning, Scope, Severity};
 use crate::syntax::{CallForm, ExitKind};
 
@@ -22,7 +22,7 @@ pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Jud
             continue;
         }
         // Of several kinds that a setting chooses from, one is made.
-        if made.iter().any(|(known, other)| known.path == meant.path && other_way(event, other)) {
+        if made.iter().any(|(known, other)| known.path == meant.path && opposed(&event.guards, &other.guards)) {
             continue;
         }
         made.push((meant, event));
@@ -73,9 +73,9 @@ pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Jud
     }
 }
 
-/// Whether one of two events is done where the other is not.
-fn other_way(one: &FlatEvent, other: &FlatEvent) -> bool {
-    one.guards.iter().any(|guard| other.guards.iter().any(|known| known.cond == guard.cond && known.holds != guard.holds))
+/// Whether what must hold for one of two events is the opposite of what must hold for the other.
+fn opposed(one: &[Guard], other: &[Guard]) -> bool {
+    one.iter().any(|guard| other.iter().any(|known| known.cond == guard.cond && known.holds != guard.holds))
 }
 
 /// Whether a step of the builder before a limiter says that whoever asks counts under one key: by the method of a class of the tree that
@@ -258,12 +258,9 @@ fn chosen_without_a_store(view: &View<'_>, limiter: &FlatEvent) -> bool {
 /// is in.
 fn shared_otherwise(view: &View<'_>, function: FnRef, event: &Event) -> bool {
     let tree = view.world.tree;
-    let opposite = |other: &Event| {
-        event.guards.iter().any(|guard| other.guards.iter().any(|known| known.cond == guard.cond && known.holds != guard.holds))
-    };
-    let beside = tree
-        .facts(function)
-        .is_some_and(|facts| facts.events.iter().any(|other| opposite(other) && makes_shared(view, function.file, other, true)));
+    let beside = tree.facts(function).is_some_and(|facts| {
+        facts.events.iter().any(|other| opposed(&event.guards, &other.guards) && makes_shared(view, function.file, other, true))
+    });
     let parent = tree.function(function).and_then(|own| own.parent).map(|parent| FnRef { func: parent.0, ..function });
     let chosen = |value: &Value| {
         value.any(&|part| {
@@ -289,7 +286,7 @@ fn shared_otherwise(view: &View<'_>, function: FnRef, event: &Event) -> bool {
 fn makes_shared(view: &View<'_>, file: u32, event: &Event, inside: bool) -> bool {
     let tree = view.world.tree;
     let Act::Call { callee, args, .. } = &event.act else { return false };
-    let known = crate::program::meaning(tree, callee, args, file)
+    let known = meaning(tree, callee, args, file)
         .is_some_and(|meant| meant.is == Meaning::Limiter && (meant.flag("shared") || shared(view, meant.part("store"))));
     known
         || match tree.ty(callee, file) {

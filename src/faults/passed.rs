@@ -70,7 +70,7 @@ fn leaves(exit: &FlatEvent, later: &FlatEvent) -> bool {
 }
 
 /// Whether a value is an error, where errors are values: what no pack speaks of and the language itself makes, or nothing.
-fn is_error(view: &View<'_>, value: &Value) -> bool {
+pub(super) fn is_error(view: &View<'_>, value: &Value) -> bool {
     let Value::Flat(at) = value else { return *value == Value::Null };
     let made = view.event(*at);
     matches!(made.what, What::Nothing)

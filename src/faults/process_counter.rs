@@ -7,6 +7,7 @@ use super::effects::{Sureness, effect, fresh};
 use super::factory::stands_in;
 use super::no_count::{breaks_circuit, compares_the_number, is_scratch, is_text, notes_failures, sums};
 use super::own_row::own_buffer;
+use super::passed::is_error;
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::{StateChange, changes, is_state, tests_in};
@@ -302,10 +303,7 @@ fn same_cond(view: &View<'_>, left: u32, right: u32) -> bool {
 
 /// Whether what is returned is an error.
 fn fails(view: &View<'_>, value: &Value) -> bool {
-    let Value::Flat(index) = value else { return false };
-    let event = view.event(*index);
-    view.world.tree.errors_are_values(event.origin.0.file)
-        && event.call().is_some_and(|(callee, _)| *callee == Value::Global("Err".into()))
+    *value != Value::Null && is_error(view, value)
 }
 
 fn says_no(view: &View<'_>, value: &Value) -> bool {

@@ -138,8 +138,7 @@ fn permits(view: &View<'_>, value: &Value, place: Option<&Place>, selector: &Sel
     use crate::program::Holder;
     let tree = view.world.tree;
     let maker = match place.map(|place| &place.holder) {
-        Some(Holder::Variable(file, name)) => tree.files.get(*file as usize)?.names.get(name)?.value.clone(),
-        Some(Holder::Field(class, name)) => tree.field_value(*class, name)?,
+        Some(Holder::Variable(..) | Holder::Field(..)) => place?.first(tree)?,
         Some(Holder::Carried(function, event, _)) => tree.carried_value(Carried { function: *function, event: *event })?.clone(),
         _ => view.flat.plain(value),
     };

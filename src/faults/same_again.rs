@@ -37,10 +37,7 @@ fn keeps_for_itself(view: &View<'_>, index: u32, event: &FlatEvent) -> bool {
         _ => false,
     };
     // How it went is no answer.
-    let outcome = |name: &str| {
-        let words = words(name);
-        words.iter().any(|word| matches!(word.as_str(), "ok" | "status" | "success" | "error" | "err" | "code"))
-    };
+    let outcome = |name: &str| view.world.tree.book.verbs.says_how_it_went(name);
     let tells = |value: &Value| match value {
         Value::Flat(at) => *at != index,
         Value::Member(of, name) => !(outcome(name) && matches!(**of, Value::Flat(at) if at == index)),
@@ -113,14 +110,7 @@ fn to_what_is_kept(view: &View<'_>, event: &FlatEvent) -> bool {
 /// Whether nothing is in a container but what the program put there as it ran: a list that is written out is the same in every copy.
 fn begins_empty(view: &View<'_>, place: &Place) -> bool {
     let tree = view.world.tree;
-    let first = match &place.holder {
-        Holder::Variable(file, name) => {
-            tree.files.get(*file as usize).and_then(|facts| facts.names.get(name)).map(|known| known.value.clone())
-        }
-        Holder::Field(class, name) => tree.field_value(*class, name),
-        _ => None,
-    };
-    match first {
+    match place.first(tree) {
         Some(Value::List(items)) => items.is_empty(),
         Some(Value::Object(_, entries)) => entries.is_empty(),
         Some(Value::Result(function, at)) => {

@@ -63,6 +63,15 @@ impl Place {
     pub fn same(&self, other: &Place) -> bool {
         self.holder == other.holder && self.path.iter().zip(&other.path).all(|(left, right)| left == right)
     }
+
+    /// What a variable of a module or a field is as it is made, before anything is put there.
+    pub fn first(&self, tree: &Tree) -> Option<Value> {
+        match &self.holder {
+            Holder::Variable(file, name) => Some(tree.files.get(*file as usize)?.names.get(name)?.value.clone()),
+            Holder::Field(class, name) => tree.field_value(*class, name),
+            _ => None,
+        }
+    }
 }
 
 /// State that a library keeps and every file of the process takes from it.
@@ -229,14 +238,7 @@ pub(in crate::program) fn is_shape(tree: &Tree, class: ClassRef) -> bool {
 
 /// Whether a place is a container that a module or an object keeps.
 fn contains(tree: &Tree, place: &Place) -> bool {
-    let first = match &place.holder {
-        Holder::Variable(file, name) => {
-            tree.files.get(*file as usize).and_then(|facts| facts.names.get(name)).map(|known| known.value.clone())
-        }
-        Holder::Field(class, name) => tree.field_value(*class, name),
-        _ => None,
-    };
-    if matches!(first, Some(Value::Object(None, _))) {
+    if matches!(place.first(tree), Some(Value::Object(None, _))) {
         return true;
     }
     let (ty, file) = match &place.holder {

@@ -26,6 +26,7 @@ pub struct Verbs {
     absence: HashSet<String>,
     given: HashSet<String>,
     pings: HashSet<String>,
+    outcomes: HashSet<String>,
     removals: Vec<String>,
     clocks: HashSet<String>,
     sizes: HashSet<String>,
@@ -206,6 +207,11 @@ impl Verbs {
     pub fn pings(&self, name: &str) -> bool {
         let words = words(name);
         self.pings.contains(&words.concat()) || words.iter().any(|word| self.pings.contains(word))
+    }
+
+    /// Whether a part of an answer says how it went, and not what was asked for, by its name.
+    pub fn says_how_it_went(&self, name: &str) -> bool {
+        words(name).iter().any(|word| self.outcomes.contains(word))
     }
 
     /// Whether a call of this name does nothing unless it is given what it puts somewhere.
