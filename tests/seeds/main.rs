@@ -6,6 +6,7 @@
 
 mod manifest;
 mod readme;
+mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -20,8 +21,11 @@ use comfy_table::{Table, presets::UTF8_FULL_CONDENSED};
 use libtest_mimic::{Arguments, Failed, Trial};
 use manifest::{Manifest, Requests, Seed};
 use serde_json::Value;
+use standing::Copies;
 
-const COPIES: &str = "3";
+const COPIES: usize = 3;
+/// Answered by a copy that can work.
+const READY: &str = "/health";
 /// Options under which a verdict is not about volleys alone.
 const BESIDE_VOLLEYS: [&str; 3] = ["job", "stall", "kill"];
 
@@ -103,6 +107,35 @@ impl Service {
         let beside = |requests: &Requests| BESIDE_VOLLEYS.iter().any(|name| requests.options.contains_key(*name));
         self.seed().verdict.is_some() && !self.requests().is_ok_and(beside)
     }
+
+    /// An empty database with the service's schema, and what its copies find in their environment.
+    fn environment(&self) -> Result<Vec<(OsString, OsString)>> {
+        let own = self.manifest.languages[&self.language].env.iter();
+        let mut all: Vec<(OsString, OsString)> = own.map(|(name, value)| (name.into(), value.into())).collect();
+        all.push(("DATABASE_URL".into(), fresh_database(self)?.into()));
+        all.push(("REDIS_URL".into(), from_tests_run("LOCKCHECK_TEST_REDIS_URL")?.into()));
+        all.push(("PATH".into(), path_with_python()?));
+        Ok(all)
+    }
+
+    /// What a shell runs to start a copy.
+    fn run(&self) -> Result<String> {
+        Ok(format!("{}{}", self.requests()?.shell, self.manifest.languages[&self.language].run))
+    }
+
+    /// Copies for many runs of hammer; none where each run plays the provider that they ask.
+    fn stand(&self) -> Result<Option<Copies>> {
+        if self.requests()?.options.contains_key("witness") {
+            return Ok(None);
+        }
+        let (run, environment) = (self.run()?, self.environment()?);
+        let commands = (0..COPIES).map(|_| {
+            let mut shell = Command::new("sh");
+            shell.arg("-c").arg(&run).current_dir(&self.folder).envs(environment.iter().cloned());
+            shell
+        });
+        Copies::start(commands, READY).map(Some)
+    }
 }
 
 fn judge_scan(service: &Service, board: &Board) -> Result<(), Failed> {
@@ -146,7 +179,7 @@ fn judge_hammer(service: &Service, board: &Board) -> Result<(), Failed> {
     let mut said: BTreeMap<String, usize> = BTreeMap::new();
     let mut reasons = Vec::new();
     for run in 1..=runs {
-        match hammer(service, service.seed().rounds, &[]) {
+        match hammer(service, None, service.seed().rounds, &[]) {
             Ok((judgement, report)) => {
                 let why = strings(&report["why"]).join("\n");
                 *said.entry(judgement.in_short(service.seed())).or_default() += 1;
@@ -174,11 +207,13 @@ fn judge_volleys(service: &Service, least: usize, board: &Board) -> Result<(), F
     let opposite = if truth == "held" { "broken" } else { "held" };
     // A sound service is fired at until the rounds are over: at one copy and at all, a volley each.
     let rounds = if truth == "held" { Some(u32::try_from(least.div_ceil(2))?) } else { service.seed().rounds };
+    let standing = service.stand().map_err(|error| format!("{error:#}"))?;
     let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
     let mut volleys: BTreeMap<&str, usize> = BTreeMap::new();
     while volleys.values().sum::<usize>() < least {
         // The services have one database and no replica of it: nothing has to settle between requests.
-        let (judgement, report) = hammer(service, rounds, &["--settle", "10ms"]).map_err(|error| format!("{error:#}"))?;
+        let (judgement, report) =
+            hammer(service, standing.as_ref(), rounds, &["--settle", "10ms"]).map_err(|error| format!("{error:#}"))?;
         *verdicts.entry(judgement.verdict.clone()).or_default() += 1;
         let fired = report["experiments"].as_array().into_iter().flatten();
         let fired: Vec<_> = fired.filter(|one| one["name"] == "c3" || one["name"] == "c4").collect();
@@ -269,22 +304,18 @@ impl std::fmt::Display for Judgement {
     }
 }
 
-/// Starts three copies on a database of their own, fires, and reads the report.
-fn hammer(service: &Service, rounds: Option<u32>, more: &[&str]) -> Result<(Judgement, Value)> {
+/// Fires at these copies, or at three of its own on a database of their own, and reads the report.
+fn hammer(service: &Service, standing: Option<&Copies>, rounds: Option<u32>, more: &[&str]) -> Result<(Judgement, Value)> {
     let seed = service.seed();
-    let requests = service.requests()?;
-    let start = &service.manifest.languages[&service.language];
-
     let mut command = lockcheck();
-    command
-        .current_dir(&service.folder)
-        .env("DATABASE_URL", fresh_database(service)?)
-        .env("REDIS_URL", from_tests_run("LOCKCHECK_TEST_REDIS_URL")?)
-        .env("PATH", path_with_python()?)
-        .envs(&start.env)
-        .args(["hammer", "--run", &format!("{}{}", requests.shell, start.run), "--copies", COPIES, "--ready", "/health"])
-        .args(["--format", "json"])
-        .args(requests.arguments()?);
+    command.current_dir(&service.folder).args(["hammer", "--format", "json"]).args(service.requests()?.arguments()?);
+    match standing {
+        Some(copies) => command.args(copies.urls().flat_map(|url| ["--url".to_owned(), url])),
+        None => command
+            .envs(service.environment()?)
+            .args(["--ready", READY, "--run", &service.run()?])
+            .args(["--copies", &COPIES.to_string()]),
+    };
     if let Some(rounds) = rounds {
         command.args(["--rounds", &rounds.to_string()]);
     }
