@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::meaning::Args;
 use super::{Kv, Meant, Statement, Tree};
 use crate::facts::{Act, Arg, FnRef, Guard, Value};
@@ -150,6 +152,15 @@ pub struct FlatEvent {
     pub returns: Vec<(Value, Vec<Guard>)>,
 }
 
+/// What lies behind a value, as far as it was followed.
+#[derive(Default)]
+struct Behind {
+    /// What decides which value it is counts too.
+    decided: bool,
+    events: HashSet<u32>,
+    conds: FxHashSet<u32>,
+}
+
 impl FlatEvent {
     /// The pack's row, if it is of this meaning.
     pub fn meant(&self, is: Meaning) -> Option<&Meant> {
@@ -237,49 +248,52 @@ impl Flat {
     /// Events a value depends on. Through calls that only compute it goes on to their arguments; at calls that read or
     /// decide it stops.
     pub fn depends(&self, value: &Value) -> HashSet<u32> {
-        let mut found = HashSet::new();
-        self.follow(value, true, &mut found, 0);
-        found
+        let mut behind = Behind { decided: true, ..Behind::default() };
+        self.follow(value, &mut behind, 0);
+        behind.events
     }
 
     /// Events whose results a value is made of: as [`Flat::depends`], but for what only decides which value it is.
     pub fn made_of(&self, value: &Value) -> HashSet<u32> {
-        let mut found = HashSet::new();
-        self.follow(value, false, &mut found, 0);
-        found
+        let mut behind = Behind::default();
+        self.follow(value, &mut behind, 0);
+        behind.events
     }
 
-    fn follow(&self, value: &Value, decided: bool, found: &mut HashSet<u32>, depth: u32) {
+    fn follow(&self, value: &Value, behind: &mut Behind, depth: u32) {
         if depth > 24 {
             return;
         }
         if let Value::Flat(index) = value {
-            if !found.insert(*index) {
+            if !behind.events.insert(*index) {
                 return;
             }
             let Some(event) = self.events.get(*index as usize) else { return };
             for (value, guards) in &event.returns {
-                self.follow(value, decided, found, depth + 1);
-                for guard in guards.iter().filter(|_| decided) {
-                    if let Some(cond) = self.conds.get(guard.cond as usize) {
-                        self.follow(&cond.value, decided, found, depth + 1);
+                self.follow(value, behind, depth + 1);
+                for guard in guards.iter() {
+                    if behind.decided
+                        && behind.conds.insert(guard.cond)
+                        && let Some(cond) = self.conds.get(guard.cond as usize)
+                    {
+                        self.follow(&cond.value, behind, depth + 1);
                     }
                 }
             }
             if event.computes()
-                && (decided || !event.answers_from_outside())
+                && (behind.decided || !event.answers_from_outside())
                 && let Some((callee, args)) = event.call()
             {
                 if let Value::Member(receiver, _) = callee {
-                    self.follow(receiver, decided, found, depth + 1);
+                    self.follow(receiver, behind, depth + 1);
                 }
                 for (_, arg) in args {
-                    self.follow(arg, decided, found, depth + 1);
+                    self.follow(arg, behind, depth + 1);
                 }
             }
             return;
         }
-        value.each_child(&mut |child| self.follow(child, decided, found, depth + 1));
+        value.each_child(&mut |child| self.follow(child, behind, depth + 1));
     }
 
     /// Events whose results a value is, or is a part of: who changes it changes them. Of what a call nobody knows gives, that is
