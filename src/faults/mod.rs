@@ -34,6 +34,7 @@ mod lease;
 mod limiter;
 mod lock_map;
 mod migration;
+mod missed;
 mod negative;
 mod new_key;
 mod no_count;

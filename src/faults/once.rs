@@ -9,6 +9,7 @@ use super::data::{candidate, refused_and_caught, table};
 use super::effects::{decided_apart, fresh, row_locked};
 use super::exists::says_exists;
 use super::harm::same_for_both;
+use super::missed::missed;
 use super::new_key::asks_for_what_is_new;
 use super::rows::{RowRead, RowWrite, each_part, owner, parent, same_table};
 use super::subject::Judged;
@@ -41,7 +42,9 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
             .get(guard.cond as usize)
             .and_then(|cond| says_exists(view, &cond.value, read.index))
             .is_some_and(|exists| exists != guard.holds)
-    })?;
+    });
+    let cond = guard.and_then(|guard| cond_at(view, &guard));
+    let decided = cond.map(|cond| cond.at).or_else(|| missed(view, read, write))?;
     if by_primary_key(read, write) || found_on_the_way(view, read, write) {
         return None;
     }
@@ -57,7 +60,7 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
         return None;
     }
     // Looked for in memory among the rows that were read, under a key that the new row does not have: it is never the one.
-    if let Some(cond) = view.flat.conds.get(guard.cond as usize)
+    if let Some(cond) = cond
         && let Some(key) = taken_out_under(view, &cond.value, read.index)
         && !write.statement.sets.is_empty()
         && !write.statement.sets.iter().any(|column| column.name.is_empty() || column.value.any(&|part| *part == key))
@@ -91,16 +94,16 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
         ),
     };
     let mut found = candidate(view, "check-then-insert", read, write, message, "looked for here");
-    if let Some(cond) = cond_at(view, &guard) {
-        found.add(Role::Check, cond.at, "decided here".to_owned());
-        found.decided = Some(cond.at);
+    if decided != read.event.at {
+        found.add(Role::Check, decided, "decided here".to_owned());
+        found.decided = Some(decided);
     }
     found.keyless = keyless(view, read);
     if refused {
         found.severity = Some(Severity::Advice);
         return Some(found.at_most(Confidence::Low));
     }
-    let passing = among_several(view, read, write, cond_at(view, &guard));
+    let passing = among_several(view, read, write, cond);
     // Whoever looks takes the first there is, and of two alike that says the same.
     let taken = !read.statement.counts;
     let first =

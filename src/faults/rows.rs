@@ -191,7 +191,8 @@ fn new_row(view: &View<'_>, entity: &Value) -> Option<Vec<Column>> {
         Value::Object(Some(_), _) => true,
         Value::Flat(index) => {
             let event = view.event(*index);
-            event.call().is_some_and(|(callee, _)| matches!(tree.ty(&view.flat.plain(callee), event.origin.0.file), Ty::Class(_)))
+            let of_class = |callee| matches!(tree.ty(&view.flat.plain(callee), event.origin.0.file), Ty::Class(_));
+            event.call().is_some_and(|(callee, _)| of_class(callee)) || event.meant(Meaning::Pure).is_some_and(|made| made.flag("makes"))
         }
         _ => false,
     };
@@ -200,12 +201,9 @@ fn new_row(view: &View<'_>, entity: &Value) -> Option<Vec<Column>> {
 
 /// The event that made a record where none was found, and the columns it was given: what is saved is the one or the other.
 fn made_where_missing(view: &View<'_>, entity: Option<&Value>) -> Option<(u32, Vec<Column>)> {
-    let options = match entity? {
-        Value::Any(options) => options,
-        _ => return None,
-    };
+    let options = entity?.options();
     let found = options.iter().any(|option| is_loaded(view, option));
-    options.iter().filter(|_| found).find_map(|option| match option {
+    options.into_iter().filter(|_| found).find_map(|option| match option {
         Value::Flat(made) => Some((*made, new_row(view, option)?)),
         _ => None,
     })

@@ -51,6 +51,8 @@ pub struct Verbs {
     refusal_codes: HashSet<String>,
     refusal_questions: Vec<String>,
     several_rows: HashSet<String>,
+    missing_rows: HashSet<String>,
+    insists: Vec<String>,
     open: HashSet<String>,
     numbers: HashSet<String>,
     sends: HashSet<String>,
@@ -312,6 +314,17 @@ impl Verbs {
     /// Whether the type of a caught error says that there were several rows where one was asked for.
     pub fn is_of_several(&self, ty: &str) -> bool {
         self.several_rows.contains(ty.rsplit(['.', ':']).next().unwrap_or(ty))
+    }
+
+    /// Whether the type of a caught error says that there was no row where one was asked for.
+    pub fn is_missing_row(&self, ty: &str) -> bool {
+        self.missing_rows.contains(ty.rsplit(['.', ':']).next().unwrap_or(ty))
+    }
+
+    /// Whether a look by this name throws where there is no row, whatever the library.
+    pub fn insists(&self, name: &str) -> bool {
+        let name = name.to_lowercase().replace('_', "");
+        self.insists.iter().any(|ending| name.ends_with(ending.as_str()))
     }
 
     /// Whether the type or the code of a caught error, or what a handler asks of it, says that a unique key refused a row.
