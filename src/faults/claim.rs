@@ -1,5 +1,7 @@
 //! `unconditional-claim`: a row is found free, due or unused, and then marked by a write that does not ask again.
 
+use std::sync::Arc;
+
 use super::Role;
 use super::candidate::{Candidate, Only};
 use super::data::{candidate, refused_and_caught, table};
@@ -100,9 +102,16 @@ impl Free {
         match &self.value {
             Value::Bool(true) => clears,
             Value::Bool(false) | Value::Null => !clears,
-            other => !equal(other, written) && !same_state(view, other, written),
+            // Anything but the state that it is now put into.
+            Value::Not(states) => is_one_of(view, states, written),
+            states => !is_one_of(view, states, written),
         }
     }
+}
+
+/// Whether a value is one of several states.
+fn is_one_of(view: &View<'_>, states: &Value, written: &Value) -> bool {
+    states.options().into_iter().any(|state| equal(state, written) || same_state(view, state, written))
 }
 
 /// Whether two values name one state: a text, and a member of that name of what is named at module level.
@@ -381,7 +390,7 @@ fn refused_later(view: &View<'_>, write: &RowWrite<'_>) -> bool {
     })
 }
 
-/// The value with which a column was found free: by the read's own condition, or by a test on what was read.
+/// The value with which a column was found free, or what it was found not to be: by the read's own condition, or by a test on what was read.
 fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, name: &str) -> Option<Free> {
     let asked = read.statement.wheres.iter().filter(|column| column.name == name).find(|column| match column.kind {
         ColumnKind::Constant => true,
@@ -404,7 +413,10 @@ fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, name: &
         let value = free_when(view, &cond.value, read.index, name, guard.holds)?;
         Some(Free { value, test: Some(guard.cond) })
     };
-    write.guards(view).iter().find_map(free)
+    let told: Vec<Free> = write.guards(view).iter().filter_map(free).collect();
+    let (other_than, just): (Vec<Free>, Vec<Free>) = told.into_iter().partition(|free| matches!(free.value, Value::Not(_)));
+    let of_this = |free: &Free| write.statement.sets.iter().any(|set| set.name == name && free.is_left_by(view, &set.value));
+    just.into_iter().chain(other_than).find(of_this)
 }
 
 fn free_when(view: &View<'_>, value: &Value, read: u32, name: &str, holds: bool) -> Option<Value> {
@@ -418,15 +430,23 @@ fn free_when(view: &View<'_>, value: &Value, read: u32, name: &str, holds: bool)
             (Shape::Null, false) | (Shape::Present, true) => Some(Value::Bool(true)),
             (Shape::Bool(truth), _) => Some(Value::Bool(*truth == holds)),
             (Shape::Text(text), true) => Some(Value::Text(text.as_str().into())),
+            (Shape::Text(text), false) => Some(Value::Not(Arc::new(Value::Text(text.as_str().into())))),
             _ => None,
         },
-        Value::Op(op, pair) if is_column(&pair[0]) => match (op, holds, &pair[1]) {
-            (BinaryOp::Equal, true, constant) | (BinaryOp::NotEqual, false, constant) => constant
-                .text()
-                .map(|_| constant.clone())
-                .or((matches!(constant, Value::Bool(_)) || names_a_constant(constant)).then(|| constant.clone())),
-            _ => None,
-        },
+        Value::Op(BinaryOp::Equal | BinaryOp::NotEqual, pair) if is_column(&pair[0]) => {
+            let state = Some(&pair[1]).filter(|state| state.text().is_some() || names_a_constant(state));
+            match matches!(value, Value::Op(BinaryOp::Equal, _)) == holds {
+                true => state.or(Some(&pair[1]).filter(|flag| matches!(flag, Value::Bool(_)))).cloned(),
+                false => state.map(|state| Value::Not(Arc::new(state.clone()))),
+            }
+        }
+        Value::Flat(at) => {
+            let asked = view.event(*at).meant(Meaning::Test).filter(|asked| asked.part("key").is_some_and(is_column))?;
+            let Value::List(states) = view.world.tree.settled(&view.flat.plain(&asked.receiver)) else { return None };
+            let named = !states.is_empty() && states.iter().all(|state| state.text().is_some() || names_a_constant(state));
+            let states = named.then(|| Value::Any(states))?;
+            Some(if holds { states } else { Value::Not(Arc::new(states)) })
+        }
         Value::Mix(parts) if !holds => parts.iter().find_map(|part| free_when(view, part, read, name, false)),
         // A flag.
         other if is_column(other) => Some(Value::Bool(holds)),
