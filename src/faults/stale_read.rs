@@ -52,7 +52,9 @@ fn stale_effect<'v, 'r>(
             let asks = |read: &RowRead<'_>| {
                 event.guards.iter().filter(|guard| !before.contains(guard)).any(|guard| {
                     let cond = view.flat.conds.get(guard.cond as usize);
-                    cond.is_some_and(|cond| !columns_of(view, &cond.value, read.index).is_empty())
+                    // Which row it is stays as it is.
+                    let changes = |name: &String| !view.world.schema.is_implied(name);
+                    cond.is_some_and(|cond| columns_of(view, &cond.value, read.index).iter().any(changes))
                 })
             };
             let read = stale_of(view, holds, hold, rows, (index, event), None).into_iter().find(|read| asks(read))?;
@@ -78,9 +80,19 @@ fn stale_of<'r, 'v>(
             && !holds.iter().any(held_over)
             && !repeated(view, hold, read, index)
             && !for_new_rows(view, hold, read, write)
+            && !of_another_table(view, hold, read, write)
             && !decided_under(view, hold, work, write)
     });
     stale.collect()
+}
+
+/// Whether a session writes what was changed under a lock on rows of one table, and rows of another were read before: what is
+/// written is of those that were locked.
+fn of_another_table(view: &View<'_>, hold: &Hold, read: &RowRead<'_>, write: Option<&RowWrite<'_>>) -> bool {
+    let unnamed = write.is_some_and(|write| write.statement.table.is_none() && write.statement.entity.is_none());
+    let locked = view.event(hold.taken).statement().and_then(|statement| statement.table.as_ref());
+    let tables = locked.zip(read.statement.table.as_ref());
+    unnamed && tables.is_some_and(|(locked, read)| !view.world.schema.same(locked, read))
 }
 
 /// Whether the lock is taken only for a row that lacks what every stored row has, a key by itself: what was read never leads there.
