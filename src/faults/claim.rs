@@ -73,8 +73,7 @@ fn taken_before(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, colum
     };
     // Or the mark is on a row that is still its taker's: it asks for who the taking wrote into it.
     let words = &view.world.tree.book.tables;
-    let known =
-        |set: &Column| set.value != Value::Unknown && (words.says_who(&set.name) || !says_only_that(view, &set.value));
+    let known = |set: &Column| set.value != Value::Unknown && (words.says_who(&set.name) || !says_only_that(view, &set.value));
     let asked = |set: &Column| write.statement.wheres.iter().any(|asked| asked.name == set.name && asked.value == set.value);
     let owned = |statement: &Statement| {
         statement.op == Op::Update

@@ -14,8 +14,8 @@ use super::new_key::asks_for_what_is_new;
 use super::once::{check_then_insert, unbacked_calls};
 use super::row_named::{compares_what_was_read, names_another_row, numbered};
 use super::rows::{
-    RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, found_or_added, open_writes, read_anew, row_reads,
-    row_writes, same_table,
+    RowRead, RowWrite, arithmetic_on, columns_of, columns_or_called, compares, computes_from, found_or_added, open_writes,
+    read_anew, row_reads, row_writes, same_table,
 };
 use super::subject::Judged;
 use super::transactions::behind_a_changed_row;
@@ -231,7 +231,7 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
         return None;
     }
     let inside = |column: &Column| {
-        let from = columns_of(view, &column.value, read.index);
+        let from = columns_or_called(view, &column.value, read.index);
         (from.is_empty() || from.contains(&column.name))
             .then(|| changed_inside(view, &column.value, read.index, write.index))
             .flatten()
@@ -240,7 +240,9 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
         computes_from(view, column, read.index) || inside(column).is_some() || laid_over(view, column, read.index)
     };
     let own_table = read.statement.table.as_ref().zip(write.statement.table.as_ref());
-    let own_table = write.statement.whole && own_table.is_some_and(|(one, other)| view.world.schema.same(one, other));
+    let the_row = || write.statement.entity.as_ref().is_some_and(|entity| read.gave(entity));
+    let own_table =
+        write.statement.whole && (the_row() || own_table.is_some_and(|(one, other)| view.world.schema.same(one, other)));
     let whole = |column: &Column| own_table && goes_back_whole(view, column, read.index, write.index);
     let changed = write.statement.sets.iter().filter(|column| {
         column.kind == ColumnKind::Equal && (kept(column) || whole(column)) && !set_before(view, read, write, &column.name)
@@ -254,8 +256,9 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
     let its_own = |column: &Column| columns_of(view, &column.value, read.index).contains(&column.name);
     // What the table that was read has not is of rows that belong to its own: it was read where they were.
     let elsewhere = |column: &Column| {
-        let not_it = write.statement.entity.as_ref().is_some_and(|entity| !read.gave(entity));
-        not_it && read.statement.table.as_ref().is_some_and(|table| view.world.schema.lacks(table, &column.name))
+        write.statement.entity.is_some()
+            && !the_row()
+            && read.statement.table.as_ref().is_some_and(|table| view.world.schema.lacks(table, &column.name))
     };
     let mut changed = changed.filter(|column| !(presumed || elsewhere(column)) || its_own(column));
     let first = changed.next()?;
@@ -278,7 +281,8 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
         .or(of_count(view, read, column))
         .or(of_noted(view, column))
         .or(last_few)
-        .or(of_place(view, write, column));
+        .or(of_place(view, write, column))
+        .or(of_order(view, write, column));
     if let Some(at) = inside(column) {
         found.hop(Role::State, view.event(at), "changed in memory here");
     }

@@ -56,9 +56,10 @@ fn answers_apart(view: &View<'_>, of: &Value, read: u32) -> bool {
 
 /// Whether an event is only for a row that is new, and the row was read: it does not happen.
 pub fn for_a_new_row(view: &View<'_>, event: &FlatEvent) -> bool {
-    event.guards.iter().any(|guard| {
-        view.flat.conds.get(guard.cond as usize).is_some_and(|cond| says_new(view, &cond.value, guard.holds))
-    })
+    event
+        .guards
+        .iter()
+        .any(|guard| view.flat.conds.get(guard.cond as usize).is_some_and(|cond| says_new(view, &cond.value, guard.holds)))
 }
 
 /// Whether a condition that comes out so says of a row that was read that it was not there before.

@@ -192,9 +192,8 @@ fn cost(view: &View<'_>, mark: &Mark<'_>, index: u32, event: &FlatEvent) -> Opti
 fn adds_the_same(view: &View<'_>, mark: &Mark<'_>, event: &FlatEvent) -> bool {
     let Some(statement) = event.statement().filter(|statement| statement.op == Op::Insert) else { return false };
     let same = |set: &Column| same_for_both(view, &set.value, mark.read.index, &mut HashSet::new());
-    key_hit(view, event).is_some_and(|(_, key)| {
-        key.columns.iter().all(|name| statement.sets.iter().any(|set| set.name == *name && same(set)))
-    })
+    key_hit(view, event)
+        .is_some_and(|(_, key)| key.columns.iter().all(|name| statement.sets.iter().any(|set| set.name == *name && same(set))))
 }
 
 /// Whether somebody else is told to take something away, by the name of the job: the second time nothing is there.

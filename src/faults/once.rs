@@ -415,5 +415,6 @@ pub(super) fn refused_and_caught(view: &View<'_>, write: &RowWrite<'_>) -> bool 
     let caught = |event: &FlatEvent| event.caught.as_ref().is_some_and(|(types, _)| catches(types));
     let adds = write.statement.op == Op::Insert && write.statement.entity.is_some();
     let mut flushes = view.events().filter(|(at, event)| *at > write.index && event.meant(Meaning::Flush).is_some());
-    caught(write.event) || adds && flushes.find(|(_, event)| on_the_way(write.event, event)).is_some_and(|(_, event)| caught(event))
+    caught(write.event)
+        || adds && flushes.find(|(_, event)| on_the_way(write.event, event)).is_some_and(|(_, event)| caught(event))
 }

@@ -132,13 +132,15 @@ impl Reader<'_> {
         let made = class.into_iter().flat_map(|class| self.tree.constructors(class));
         let given = made.filter_map(|method| {
             let own = |name: &str| self.tree.function(method).is_some_and(|own| own.name == name);
-            let constructs = |callee: &Value| matches!(callee, Value::Member(of, name) if **of == Value::This(method) && own(name));
+            let constructs =
+                |callee: &Value| matches!(callee, Value::Member(of, name) if **of == Value::This(method) && own(name));
             self.tree.facts(method)?.events.iter().find_map(|event| match &event.act {
                 Act::Call { callee, args, .. } if event.guards.is_empty() && constructs(callee) => Some(args.to_vec()),
                 _ => None,
             })
         });
-        let constant = |(name, value): &Arg| name.is_some() && matches!(value, Value::Bool(_) | Value::Number(_) | Value::Text(_));
+        let constant =
+            |(name, value): &Arg| name.is_some() && matches!(value, Value::Bool(_) | Value::Number(_) | Value::Text(_));
         let given: Vec<Arg> = given.flatten().filter(constant).collect();
         args.into_iter().chain(given).collect()
     }
