@@ -240,9 +240,7 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
         computes_from(view, column, read.index) || inside(column).is_some() || laid_over(view, column, read.index)
     };
     let own_table = read.statement.table.as_ref().zip(write.statement.table.as_ref());
-    let the_row = || write.statement.entity.as_ref().is_some_and(|entity| read.gave(entity));
-    let own_table =
-        write.statement.whole && (the_row() || own_table.is_some_and(|(one, other)| view.world.schema.same(one, other)));
+    let own_table = write.statement.whole && own_table.is_some_and(|(one, other)| view.world.schema.same(one, other));
     let whole = |column: &Column| own_table && goes_back_whole(view, column, read.index, write.index);
     let changed = write.statement.sets.iter().filter(|column| {
         column.kind == ColumnKind::Equal && (kept(column) || whole(column)) && !set_before(view, read, write, &column.name)
@@ -255,10 +253,9 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
     let changed = changed.filter(|column| !(column.name.is_empty() && read.statement.counts));
     let its_own = |column: &Column| columns_of(view, &column.value, read.index).contains(&column.name);
     // What the table that was read has not is of rows that belong to its own: it was read where they were.
+    let the_row = write.statement.entity.as_ref().is_none_or(|entity| read.gave(entity));
     let elsewhere = |column: &Column| {
-        write.statement.entity.is_some()
-            && !the_row()
-            && read.statement.table.as_ref().is_some_and(|table| view.world.schema.lacks(table, &column.name))
+        !the_row && read.statement.table.as_ref().is_some_and(|table| view.world.schema.lacks(table, &column.name))
     };
     let mut changed = changed.filter(|column| !(presumed || elsewhere(column)) || its_own(column));
     let first = changed.next()?;
@@ -281,8 +278,7 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
         .or(of_count(view, read, column))
         .or(of_noted(view, column))
         .or(last_few)
-        .or(of_place(view, write, column))
-        .or(of_order(view, write, column));
+        .or(of_place(view, write, column));
     if let Some(at) = inside(column) {
         found.hop(Role::State, view.event(at), "changed in memory here");
     }
