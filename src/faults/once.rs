@@ -67,8 +67,10 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     }
     // What catches a key's refusal knows of the key, where the tree does not declare the table.
     let declared = write.statement.table.as_deref().is_some_and(|table| view.world.schema.has(table));
-    // So does who catches it where any row at all stands in the way.
-    let any_row = read.statement.wheres.is_empty() && !read.statement.restricted;
+    // So does who catches it where any row at all stands in the way, and no key is over what the new row is given.
+    let keys = write.statement.table.as_deref().map(|table| view.world.schema.keys(table)).unwrap_or_default();
+    let given = |key: &&Key| key.columns.iter().any(|column| set.iter().any(|name| alike(column, name)));
+    let any_row = read.statement.wheres.is_empty() && !read.statement.restricted && !keys.iter().any(given);
     if (!declared || any_row) && refused_and_caught(view, write) {
         return None;
     }
