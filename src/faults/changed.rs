@@ -42,12 +42,32 @@ pub fn changed_inside(view: &View<'_>, value: &Value, read: u32, before: u32) ->
     within.filter(|(_, event)| changes(event)).map(|(index, _)| index).next()
 }
 
-/// Whether a place is set to what is made of what it held before; and whether of more than that.
+/// Whether a place is set to what is made of what it held before; and whether of more than that. What it held before where nobody
+/// says otherwise is not made of it.
 fn remade(view: &View<'_>, place: &Value, new: &Value, read: u32) -> Option<bool> {
     let Value::Member(of, _) = place else { return None };
+    if options_of(view, new).contains(&place) && options_of(view, new).len() > 1 {
+        let mut others = options_of(view, new).into_iter().filter(|option| *option != place);
+        let with_more = others.any(|option| remade(view, place, option, read) == Some(true));
+        return view.flat.part_of(of).contains(&read).then_some(with_more);
+    }
     let mut found = (false, false);
     gather(view, place, new, &mut vec![], &mut found);
     (found.0 && new != place && view.flat.part_of(of).contains(&read)).then_some(found.1)
+}
+
+/// What a value may be: one of several, or what is kept under a key or else what stands in for it (`data.get("name", row.name)`).
+fn options_of<'v>(view: &'v View<'_>, value: &'v Value) -> Vec<&'v Value> {
+    let or_else = |value: &'v Value| -> Vec<&'v Value> {
+        let Value::Flat(at) = value else { return vec![value] };
+        let event = view.event(*at);
+        let Some((Value::Member(of, name), args)) = event.call() else { return vec![value] };
+        match &args[..] {
+            [(_, Value::Text(_)), (_, default)] if view.world.tree.book.verbs.gives_column(name) => vec![&**of, default],
+            _ => vec![value],
+        }
+    };
+    value.options().into_iter().flat_map(or_else).collect()
 }
 
 /// Looks in what a value is made of for a place, and for anything else that is known only when it runs.

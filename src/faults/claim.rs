@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use super::Role;
 use super::candidate::{Candidate, Only};
-use super::data::{candidate, refused_and_caught, table};
+use super::data::{candidate, table};
 use super::effects::{decided_in_itself, effect, idempotent, key_hit, reads, unique_key};
-use super::harm::{Mark, of_mark};
+use super::exists::for_a_new_row;
+use super::harm::{Mark, is_removal, of_mark};
+use super::once::refused_and_caught;
 use super::row_named::of_another;
 use super::rows::{RowRead, RowWrite, named_part, row_writes, same_table};
 use super::transactions::transactions;
@@ -71,8 +73,17 @@ fn taken_before(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, colum
             && statement.sets.iter().any(|set| set.name == column.name)
             && statement.wheres.iter().any(|asked| asked.name == column.name)
     };
+    // Or the mark is on a row that is still its taker's: it asks for who the taking wrote into it.
+    let words = &view.world.tree.book.tables;
+    let known = |set: &Column| set.value != Value::Unknown && (words.says_who(&set.name) || !says_only_that(view, &set.value));
+    let asked = |set: &Column| write.statement.wheres.iter().any(|asked| asked.name == set.name && asked.value == set.value);
+    let owned = |statement: &Statement| {
+        statement.op == Op::Update
+            && statement.table == write.statement.table
+            && statement.sets.iter().any(|set| known(set) && set.kind != ColumnKind::Relative && asked(set))
+    };
     let mut between = view.events().filter(|(at, _)| *at > read.index && *at < write.index);
-    between.any(|(at, event)| event.statement().is_some_and(takes) && tested(at))
+    between.any(|(at, event)| event.statement().is_some_and(|statement| takes(statement) && tested(at) || owned(statement)))
 }
 
 /// Whether an empty column is filled with what was made for it meanwhile elsewhere: a file that was uploaded, an account that was
@@ -326,6 +337,7 @@ fn works_twice(view: &View<'_>, writes: &[RowWrite<'_>], index: u32, event: &Fla
             && sets.iter().all(|column| column.kind != ColumnKind::Relative && says_only_that(view, &column.value))
     };
     effect(view, event).is_some()
+        && !for_a_new_row(view, event)
         && !writes.iter().any(|write| write.index == index && same_again(write))
         && idempotent(view, event).is_none()
         && decided_in_itself(view, event).is_none()
@@ -346,7 +358,9 @@ fn uses_up(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &C
         handed(event) || event.call().is_some_and(|(callee, args)| on(callee) || args.iter().any(|(_, value)| made(value)))
     };
     let writes = row_writes(view);
-    view.events().any(|(index, event)| index != write.index && given(event) && works_twice(view, &writes, index, event))
+    // What is taken away is gone the second time.
+    let more = |index: u32, event: &FlatEvent| !is_removal(view, event) && works_twice(view, &writes, index, event);
+    view.events().any(|(index, event)| index != write.index && given(event) && more(index, event))
 }
 
 /// Whether a value goes with the row that was read: it is taken from it, or from another that was looked up by it.
@@ -383,8 +397,8 @@ fn refused_later(view: &View<'_>, write: &RowWrite<'_>) -> bool {
     transactions(view).iter().filter(|open| open.holds(view, write.index, write.event)).any(|open| {
         view.events().any(|(index, event)| {
             matches!(&event.what, What::Statement(statement) if statement.op == Op::Insert && !statement.conflict)
-                && event.caught.is_none()
                 && open.holds(view, index, event)
+                && open.caught_outside(view, event)
                 && unique_key(view, event).is_some()
         })
     })

@@ -14,8 +14,8 @@ use super::new_key::asks_for_what_is_new;
 use super::once::{check_then_insert, unbacked_calls};
 use super::row_named::{compares_what_was_read, names_another_row, numbered};
 use super::rows::{
-    RowRead, RowWrite, arithmetic_on, columns_of, compares, computes_from, found_or_added, open_writes, read_anew, row_reads,
-    row_writes, same_table,
+    RowRead, RowWrite, arithmetic_on, columns_of, columns_or_called, compares, computes_from, found_or_added, open_writes,
+    read_anew, row_reads, row_writes, same_table,
 };
 use super::subject::Judged;
 use super::transactions::behind_a_changed_row;
@@ -231,7 +231,7 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
         return None;
     }
     let inside = |column: &Column| {
-        let from = columns_of(view, &column.value, read.index);
+        let from = columns_or_called(view, &column.value, read.index);
         (from.is_empty() || from.contains(&column.name))
             .then(|| changed_inside(view, &column.value, read.index, write.index))
             .flatten()
@@ -251,7 +251,13 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
     let changed = changed.filter(|column| column.name != "id" && !view.world.schema.is_relation(of, &column.name));
     // How many rows there are is what none of them holds, where it is not known which column is set.
     let changed = changed.filter(|column| !(column.name.is_empty() && read.statement.counts));
-    let mut changed = changed.filter(|column| !presumed || columns_of(view, &column.value, read.index).contains(&column.name));
+    let its_own = |column: &Column| columns_of(view, &column.value, read.index).contains(&column.name);
+    // What the table that was read has not is of rows that belong to its own: it was read where they were.
+    let the_row = write.statement.entity.as_ref().is_none_or(|entity| read.gave(entity));
+    let elsewhere = |column: &Column| {
+        !the_row && read.statement.table.as_ref().is_some_and(|table| view.world.schema.lacks(table, &column.name))
+    };
+    let mut changed = changed.filter(|column| !(presumed || elsewhere(column)) || its_own(column));
     let first = changed.next()?;
     let column = if kept(first) { first } else { changed.find(|column| kept(column)).unwrap_or(first) };
     let message = match kept(column) {
@@ -487,10 +493,4 @@ fn raises(cond: &Value, written: &Value) -> bool {
             }
             _ => false,
         })
-}
-
-/// Whether a unique key's refusal of the write is caught by its type.
-pub(super) fn refused_and_caught(view: &View<'_>, write: &RowWrite<'_>) -> bool {
-    let catches = |types: &[String]| types.iter().any(|ty| view.world.tree.book.verbs.is_refusal(ty));
-    write.event.caught.as_ref().is_some_and(|(types, _)| catches(types))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::exists::for_a_new_row;
 use super::rows::selects;
 use super::view::View;
 use crate::facts::{Act, Value};
@@ -18,7 +19,7 @@ pub(super) fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>, table:
         let loaded = !is_new_object(view, owner, event) && from.iter().any(|at| selects(view, *at));
         let elsewhere =
             event.guards.iter().any(|guard| guards.iter().any(|own| own.cond == guard.cond && own.holds != guard.holds));
-        if elsewhere {
+        if elsewhere || for_a_new_row(view, event) {
             continue;
         }
         let same = of_entity.as_ref().is_none_or(|wanted| !wanted.is_disjoint(&from) || entity == Some(&**owner));

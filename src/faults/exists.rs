@@ -1,7 +1,9 @@
-//! What a condition says of whether something that was read is there.
+//! What a condition says of whether something that was read is there, and what is done for new rows alone.
 
+use super::rows::selects;
 use super::view::View;
 use crate::facts::{Guard, Value};
+use crate::program::{FlatEvent, column_key};
 use crate::syntax::{BinaryOp, Shape};
 
 /// Whether a condition holding means that what was read exists; `None` where it says neither.
@@ -50,4 +52,28 @@ fn answers_apart(view: &View<'_>, of: &Value, read: u32) -> bool {
         view.flat.part_of(value).contains(&read) || on.iter().any(|guard| view.cond_depends(guard.cond).contains(&read))
     };
     event.inlined && event.returns.len() > 1 && !event.returns.iter().any(from_it)
+}
+
+/// Whether an event is only for a row that is new, and the row was read: it does not happen.
+pub fn for_a_new_row(view: &View<'_>, event: &FlatEvent) -> bool {
+    event
+        .guards
+        .iter()
+        .any(|guard| view.flat.conds.get(guard.cond as usize).is_some_and(|cond| says_new(view, &cond.value, guard.holds)))
+}
+
+/// Whether a condition that comes out so says of a row that was read that it was not there before.
+fn says_new(view: &View<'_>, value: &Value, holds: bool) -> bool {
+    match value {
+        Value::Not(inner) => says_new(view, inner, !holds),
+        Value::Is(inner, shape) => match &**shape {
+            Shape::Bool(truth) => says_new(view, inner, holds == *truth),
+            _ => false,
+        },
+        Value::All(parts) if holds => parts.iter().any(|part| says_new(view, part, true)),
+        Value::Member(of, name) if holds && view.world.tree.book.verbs.says_new(&column_key(name)) => {
+            view.flat.part_of(of).into_iter().any(|at| selects(view, at))
+        }
+        _ => false,
+    }
 }

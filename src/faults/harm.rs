@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::claim::{is_now, same_state, says_only_that};
 use super::credential::refreshes_credential;
-use super::effects::{decided_in_itself, effect, idempotent};
+use super::effects::{decided_in_itself, effect, idempotent, key_hit};
+use super::exists::for_a_new_row;
 use super::once::{covered, unbacked};
 use super::rows::{RowRead, RowWrite, row_writes};
 use super::view::View;
@@ -113,7 +114,7 @@ fn only_put_away(view: &View<'_>, mark: &Mark<'_>) -> bool {
 }
 
 /// Whether a call takes something away by its name, or is of what such a call does.
-fn is_removal(view: &View<'_>, event: &FlatEvent) -> bool {
+pub(super) fn is_removal(view: &View<'_>, event: &FlatEvent) -> bool {
     let named = |event: &FlatEvent| {
         let name = event.call().and_then(|(callee, _)| view.world.tree.name_of(&view.flat.plain(callee)));
         name.is_some_and(|name| view.world.tree.book.verbs.takes_away(&name))
@@ -149,6 +150,7 @@ fn hanging<'v>(view: &View<'v>, mark: &Mark<'_>, asks: &[Guard]) -> Vec<(u32, &'
     view.events()
         .filter(|(index, event)| *index != mark.write.index && hangs(*index, event))
         .filter(|(index, event)| !apart(view, (mark.write.index, mark.write.event), (*index, event)))
+        .filter(|(_, event)| !for_a_new_row(view, event))
         .filter(|(_, event)| effect(view, event).is_some() || hands_on(view, event))
         .filter(|(index, event)| !fetches(*index, event))
         .collect()
@@ -165,7 +167,7 @@ fn cost(view: &View<'_>, mark: &Mark<'_>, index: u32, event: &FlatEvent) -> Opti
     if effect(view, event).is_none() {
         return Some(Severity::Error);
     }
-    if takes_away(view, event) || sets_the_same(view, event) {
+    if takes_away(view, event) || sets_the_same(view, event) || adds_the_same(view, mark, event) {
         return None;
     }
     if is_passing_news(view, event) || brings_up_to_date(view, event) {
@@ -184,6 +186,14 @@ fn cost(view: &View<'_>, mark: &Mark<'_>, index: u32, event: &FlatEvent) -> Opti
         || decided_in_itself(view, event).is_some()
         || is_note(view, event);
     (!harmless).then_some(Severity::Warning)
+}
+
+/// Whether a row is added that a unique key refuses the second time, since both come to the same values of it.
+fn adds_the_same(view: &View<'_>, mark: &Mark<'_>, event: &FlatEvent) -> bool {
+    let Some(statement) = event.statement().filter(|statement| statement.op == Op::Insert) else { return false };
+    let same = |set: &Column| same_for_both(view, &set.value, mark.read.index, &mut HashSet::new());
+    key_hit(view, event)
+        .is_some_and(|(_, key)| key.columns.iter().all(|name| statement.sets.iter().any(|set| set.name == *name && same(set))))
 }
 
 /// Whether somebody else is told to take something away, by the name of the job: the second time nothing is there.

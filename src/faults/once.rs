@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::added::of_the_changed;
 use super::candidate::Candidate;
 use super::damage::{Passing, among_several, of_alike, of_defaults, of_derived, of_the_first};
-use super::data::{candidate, refused_and_caught, table};
+use super::data::{candidate, table};
 use super::effects::{decided_apart, fresh, row_locked};
 use super::exists::says_exists;
 use super::harm::same_for_both;
@@ -13,6 +13,7 @@ use super::missed::missed;
 use super::new_key::asks_for_what_is_new;
 use super::rows::{RowRead, RowWrite, each_part, owner, parent, same_table};
 use super::subject::Judged;
+use super::transactions::on_the_way;
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Guard, Value};
@@ -69,7 +70,11 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     }
     // What catches a key's refusal knows of the key, where the tree does not declare the table.
     let declared = write.statement.table.as_deref().is_some_and(|table| view.world.schema.has(table));
-    if !declared && refused_and_caught(view, write) {
+    // So does who catches it where any row at all stands in the way, and no key is over what the new row is given.
+    let keys = write.statement.table.as_deref().map(|table| view.world.schema.keys(table)).unwrap_or_default();
+    let given = |key: &&Key| key.columns.iter().any(|column| set.iter().any(|name| alike(column, name)));
+    let any_row = read.statement.wheres.is_empty() && !read.statement.restricted && !keys.iter().any(given);
+    if (!declared || any_row) && refused_and_caught(view, write) {
         return None;
     }
     // Who saves the row, in a transaction, holds it until that ends.
@@ -407,4 +412,14 @@ fn doubt(view: &View<'_>, backed: &Backed<'_>) -> String {
         _ if view.world.schema.is_known() => String::new(),
         _ => " (no schema was found in the tree: a unique key that is declared elsewhere may refuse the second)".to_owned(),
     }
+}
+
+/// Whether a unique key's refusal of the write is caught by its type, there or where a session writes it.
+pub(super) fn refused_and_caught(view: &View<'_>, write: &RowWrite<'_>) -> bool {
+    let catches = |types: &[String]| types.iter().any(|ty| view.world.tree.book.verbs.is_refusal(ty));
+    let caught = |event: &FlatEvent| event.caught.as_ref().is_some_and(|(types, _)| catches(types));
+    let adds = write.statement.op == Op::Insert && write.statement.entity.is_some();
+    let mut flushes = view.events().filter(|(at, event)| *at > write.index && event.meant(Meaning::Flush).is_some());
+    caught(write.event)
+        || adds && flushes.find(|(_, event)| on_the_way(write.event, event)).is_some_and(|(_, event)| caught(event))
 }

@@ -456,6 +456,22 @@ pub fn columns_of(view: &View<'_>, value: &Value, read: u32) -> Vec<String> {
     found
 }
 
+/// The columns of a read that a value mentions; without any, those on whose values the calls are made that give it (`row.data.get(key)`).
+pub(super) fn columns_or_called(view: &View<'_>, value: &Value, read: u32) -> Vec<String> {
+    let mut found = columns_of(view, value, read);
+    if !found.is_empty() {
+        return found;
+    }
+    for index in view.flat.depends(value) {
+        let Some((Value::Member(on, _), _)) = view.event(index).call() else { continue };
+        on.walk(&mut |part| {
+            let of_read = named_part(part).filter(|(of, _)| view.flat.part_of(of).contains(&read));
+            found.extend(of_read.map(|(_, name)| column_key(name)));
+        });
+    }
+    found
+}
+
 /// What a part of something is taken out of, and the name it goes by there: `row.state`, `row["state"]`.
 pub(super) fn named_part(value: &Value) -> Option<(&Value, &str)> {
     match value {

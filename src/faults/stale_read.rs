@@ -52,7 +52,13 @@ fn stale_effect<'v, 'r>(
             let asks = |read: &RowRead<'_>| {
                 event.guards.iter().filter(|guard| !before.contains(guard)).any(|guard| {
                     let cond = view.flat.conds.get(guard.cond as usize);
-                    cond.is_some_and(|cond| !columns_of(view, &cond.value, read.index).is_empty())
+                    // Which row it is stays as it is; of rows of another table than those locked, what is asked for itself.
+                    let changes = |name: &String| !view.world.schema.is_implied(name);
+                    let asked = |cond: &Value| match locks_another(view, hold, read) {
+                        true => columns_named(view, cond, read.index),
+                        false => columns_of(view, cond, read.index),
+                    };
+                    cond.is_some_and(|cond| asked(&cond.value).iter().any(changes))
                 })
             };
             let read = stale_of(view, holds, hold, rows, (index, event), None).into_iter().find(|read| asks(read))?;
@@ -78,9 +84,34 @@ fn stale_of<'r, 'v>(
             && !holds.iter().any(held_over)
             && !repeated(view, hold, read, index)
             && !for_new_rows(view, hold, read, write)
+            && !of_another_table(view, hold, read, write)
             && !decided_under(view, hold, work, write)
     });
     stale.collect()
+}
+
+/// Whether a session writes what was changed under a lock on rows of one table, and rows of another were read before: what is
+/// written is of those that were locked.
+fn of_another_table(view: &View<'_>, hold: &Hold, read: &RowRead<'_>, write: Option<&RowWrite<'_>>) -> bool {
+    let unnamed = write.is_some_and(|write| write.statement.table.is_none() && write.statement.entity.is_none());
+    unnamed && locks_another(view, hold, read)
+}
+
+/// Whether the lock is on rows of another table than those that were read.
+fn locks_another(view: &View<'_>, hold: &Hold, read: &RowRead<'_>) -> bool {
+    let locked = view.event(hold.taken).statement().and_then(|statement| statement.table.as_ref());
+    let tables = locked.zip(read.statement.table.as_ref());
+    tables.is_some_and(|(locked, read)| !view.world.schema.same(locked, read))
+}
+
+/// The columns of a row that was read which a value names itself.
+fn columns_named(view: &View<'_>, value: &Value, read: u32) -> Vec<String> {
+    let mut found = vec![];
+    value.walk(&mut |part| {
+        let of_read = named_part(part).filter(|(of, _)| view.flat.part_of(of).contains(&read));
+        found.extend(of_read.map(|(_, name)| column_key(name)));
+    });
+    found
 }
 
 /// Whether the lock is taken only for a row that lacks what every stored row has, a key by itself: what was read never leads there.

@@ -54,6 +54,15 @@ impl Transaction {
         }
     }
 
+    /// Whether an error at an event that it holds is caught only behind it: all of it is undone before.
+    pub fn caught_outside(&self, view: &View<'_>, event: &FlatEvent) -> bool {
+        let Open::Body(opens) = self.open else { return event.caught.is_none() };
+        match (&event.caught, &view.event(opens).caught) {
+            (Some((inner, _)), Some((outer, _))) => Arc::ptr_eq(inner, outer),
+            (inner, _) => inner.is_none(),
+        }
+    }
+
     /// Whether it is still open when what an event entered has ended: the event is not what opened it.
     pub fn outlives(&self, index: u32) -> bool {
         match &self.open {

@@ -31,6 +31,7 @@ pub struct Verbs {
     clocks: HashSet<String>,
     sizes: HashSet<String>,
     columns: HashSet<String>,
+    new_rows: HashSet<String>,
     hands_out: HashSet<String>,
     stamps: HashSet<String>,
     changed_at: HashSet<String>,
@@ -176,13 +177,20 @@ impl Verbs {
 
     /// Whether a call's name says that it takes something away.
     pub fn takes_away(&self, name: &str) -> bool {
+        // A short one may be the beginning of another word.
+        let first = words(name).into_iter().next();
         let name = name.to_lowercase();
-        self.removals.iter().any(|verb| name.starts_with(verb))
+        self.removals.iter().any(|verb| if verb.len() > 3 { name.starts_with(verb) } else { first.as_ref() == Some(verb) })
     }
 
     /// Whether a member or a function of this name tells how many of something there are.
     pub fn is_size(&self, name: &str) -> bool {
         self.sizes.contains(name)
+    }
+
+    /// Whether a member of a row says by its name that the row is new.
+    pub fn says_new(&self, name: &str) -> bool {
+        self.new_rows.contains(name)
     }
 
     /// Whether a call of this name, on a row, gives the column that it is given the name of.

@@ -164,7 +164,11 @@ impl<'t> Reader<'t> {
     fn column_name(&self, value: &Value) -> Option<String> {
         let look = Look { tree: self.tree, events: &[] };
         match value {
-            Value::Text(text) => Some(column_key(text.split_whitespace().next()?)),
+            // `lower(email)` is of that column.
+            Value::Text(text) => {
+                let inner = text.split_once('(').and_then(|(_, inner)| inner.strip_suffix(')'));
+                Some(column_key(inner.unwrap_or(text).split_whitespace().next()?))
+            }
             Value::Member(_, name) | Value::Global(name) | Value::Module(_, name) => Some(column_key(name)),
             Value::Object(_, entries) => {
                 self.column_name(&entries.iter().find(|(key, _)| matches!(&**key, "name" | "attribute" | "field"))?.1)

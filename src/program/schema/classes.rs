@@ -1,8 +1,9 @@
 //! Models that are classes: what their decorators, attributes and fields declare. It must not know a language.
 
 use super::chain::{ColumnDraft, Draft, Reader};
-use crate::facts::{Act, FnRef, Mark, Value};
+use crate::facts::{Act, Arg, FnRef, Mark, Value};
 use crate::files::{Atom, Span};
+use crate::program::flat::Look;
 use crate::program::{ClassRef, Meant, Ty, decorator};
 use crate::rules::{Meaning, TypeKind};
 use crate::syntax::Class;
@@ -98,7 +99,7 @@ impl Reader<'_> {
         if column.is_none()
             && let (Some(id), Some(init)) = (kind, init)
             && let Some(link) = self.links(init, file).into_iter().next()
-            && let Some(meant) = self.meant_at(&format!("{id}.*"), init, &link.args, file)
+            && let Some(meant) = self.meant_at(&format!("{id}.*"), init, &self.with_given(init, link.args, file), file)
         {
             self.add_to(column.get_or_insert_with(ColumnDraft::default), &meant);
         }
@@ -119,6 +120,29 @@ impl Reader<'_> {
             }
             draft.columns.push((name.to_owned(), column));
         }
+    }
+
+    /// What a field is made with, and what a class of the tree that it is made of always gives its base's constructor beside.
+    fn with_given(&self, init: &Value, args: Vec<Arg>, file: u32) -> Vec<Arg> {
+        let look = Look { tree: self.tree, events: &[] };
+        let class = look.call(&self.tree.settled(init)).and_then(|(callee, _)| match self.tree.ty(&callee, file) {
+            Ty::Class(class) => Some(class),
+            _ => None,
+        });
+        let made = class.into_iter().flat_map(|class| self.tree.constructors(class));
+        let given = made.filter_map(|method| {
+            let own = |name: &str| self.tree.function(method).is_some_and(|own| own.name == name);
+            let constructs =
+                |callee: &Value| matches!(callee, Value::Member(of, name) if **of == Value::This(method) && own(name));
+            self.tree.facts(method)?.events.iter().find_map(|event| match &event.act {
+                Act::Call { callee, args, .. } if event.guards.is_empty() && constructs(callee) => Some(args.to_vec()),
+                _ => None,
+            })
+        });
+        let constant =
+            |(name, value): &Arg| name.is_some() && matches!(value, Value::Bool(_) | Value::Number(_) | Value::Text(_));
+        let given: Vec<Arg> = given.flatten().filter(constant).collect();
+        args.into_iter().chain(given).collect()
     }
 
     /// What attributes of the class, and of classes written in it, say of the table.

@@ -335,7 +335,7 @@ impl Tree {
     }
 
     /// The constructors of a class.
-    pub(super) fn constructors(&self, at: ClassRef) -> impl Iterator<Item = FnRef> + '_ {
+    pub fn constructors(&self, at: ClassRef) -> impl Iterator<Item = FnRef> + '_ {
         let methods = self.class(at).map(|class| &class.methods[..]).unwrap_or_default();
         let functions = methods.iter().map(move |id| FnRef { file: at.file, func: id.0 });
         functions.filter(|function| self.function(*function).is_some_and(|function| function.flags.is_constructor))

@@ -7,10 +7,14 @@ use super::lower::{Lowering, text};
 use super::macros::expressions;
 use crate::syntax::{Arg, CallForm, Expr};
 
+/// Attributes that only the compiler reads, for what it warns of and how it builds.
+const COMPILERS: &[&str] = &["allow", "warn", "deny", "expect", "forbid", "inline", "cold", "must_use", "deprecated"];
+
 impl Lowering {
-    /// Attributes as expressions; documentation is a comment.
+    /// Attributes as expressions; documentation is a comment, and what is said to the compiler alone is nothing.
     pub fn decorators(&mut self, attrs: &[Attribute]) -> Vec<Expr> {
-        let written = attrs.iter().filter(|attribute| !attribute.path().is_ident("doc"));
+        let compilers = |attribute: &Attribute| COMPILERS.iter().any(|name| attribute.path().is_ident(name));
+        let written = attrs.iter().filter(|attribute| !attribute.path().is_ident("doc") && !compilers(attribute));
         written.map(|attribute| self.decorator(attribute)).collect()
     }
 
