@@ -6,14 +6,77 @@ use super::exists::for_a_new_row;
 use super::rows::selects;
 use super::view::View;
 use crate::facts::{Act, Value};
-use crate::program::{Column, ColumnKind, FlatEvent, Op, Ty, What, column_key, table_key, unwrapped};
+use crate::program::{Column, ColumnKind, FlatEvent, Op, Statement, Ty, What, column_key, table_key, unwrapped};
+use crate::rules::Meaning;
 
 /// The columns set on loaded entities before a save: all of them, or those of one entity.
 pub(super) fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>, table: Option<&str>) -> Vec<Column> {
+    set_before(view, before, entity, table).into_iter().map(|(_, column)| column).collect()
+}
+
+/// What the end of a transaction writes of an entity, where an event is the last to change that in there and nothing flushes it before.
+pub(super) fn written_at_the_end(view: &View<'_>, index: u32, event: &FlatEvent) -> Option<Statement> {
+    let Act::Write { place: Value::Member(owner, _), .. } = &event.act else { return None };
+    let flushes = |opens: &&u32| view.event(**opens).meant(Meaning::Transaction).is_some_and(|meant| meant.flag("flushes"));
+    let opens = event.within.iter().find(flushes)?;
+    let mut later = view.events().filter(|(at, later)| *at > index && later.within.contains(opens));
+    let again = |later: &FlatEvent| match &later.act {
+        Act::Write { place: Value::Member(other, _), .. } => other == owner,
+        _ => later.meant(Meaning::Flush).is_some(),
+    };
+    if later.any(|(_, later)| again(later)) {
+        return None;
+    }
+    dirty_entities(view, index).into_iter().find(|written| written.entity.as_ref() == Some(&**owner))
+}
+
+/// What a session writes of each loaded entity that was changed up to an event.
+pub(super) fn dirty_entities(view: &View<'_>, before: u32) -> Vec<Statement> {
+    let mut written: Vec<Statement> = vec![];
+    for (owner, column) in set_before(view, before, None, None) {
+        match written.iter_mut().find(|known| known.entity.as_ref() == Some(owner)) {
+            Some(known) => known.sets.push(column),
+            None => written.push(Statement {
+                entity: Some(owner.clone()),
+                table: table_of(view, owner, view.event(before)),
+                sets: vec![column],
+                sure: true,
+                ..Statement::new(Op::Update)
+            }),
+        }
+    }
+    written
+}
+
+/// The table of a loaded entity: by its class, else by the read that gave it.
+fn table_of(view: &View<'_>, entity: &Value, event: &FlatEvent) -> Option<String> {
+    let tree = view.world.tree;
+    let file = event.origin.0.file;
+    let class = match unwrapped(tree, tree.ty(&view.flat.plain(entity), file), file) {
+        Ty::Instance(class) => tree.class(class).map(|class| table_key(&class.name)).filter(|table| view.world.schema.has(table)),
+        _ => None,
+    };
+    let given = |value: &Value| {
+        let mut at = value;
+        loop {
+            at = match at {
+                Value::Index(of, _) | Value::Element(of) => of,
+                Value::Flat(index) => match view.event(*index).meant(Meaning::Pass) {
+                    Some(pass) => pass.part("of").unwrap_or(&pass.receiver),
+                    None => break view.event(*index).statement().filter(|read| read.op == Op::Select)?.table.clone(),
+                },
+                _ => break None,
+            }
+        }
+    };
+    class.or_else(|| entity.options().into_iter().find_map(given))
+}
+
+fn set_before<'v>(view: &View<'v>, before: u32, entity: Option<&Value>, table: Option<&str>) -> Vec<(&'v Value, Column)> {
     let of_entity: Option<HashSet<u32>> = entity.map(|entity| view.flat.part_of(entity));
     let guards: HashSet<_> = view.event(before).guards.iter().collect();
     let mut columns = vec![];
-    for (_, event) in view.events().take_while(|(index, _)| *index < before) {
+    for (_, event) in view.events().take_while(|(index, _)| *index <= before) {
         let Act::Write { place: Value::Member(owner, name), value, op, .. } = &event.act else { continue };
         let from = view.flat.part_of(owner);
         let loaded = !is_new_object(view, owner, event) && from.iter().any(|at| selects(view, *at));
@@ -40,7 +103,7 @@ pub(super) fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>, table:
                 (if constant { ColumnKind::Constant } else { ColumnKind::Equal }, value.clone())
             }
         };
-        columns.push(Column { name: column_key(name), kind, value });
+        columns.push((&**owner, Column { name: column_key(name), kind, value }));
     }
     columns
 }

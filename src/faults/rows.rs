@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::dirty::dirty;
+use super::dirty::{dirty, dirty_entities, written_at_the_end};
 use super::effects::{decided_apart, decided_elsewhere, decided_for_its_row, unique_key};
 use super::process_guard::is_memo;
 use super::tests_of_state::{changes, tests_guarding};
@@ -154,10 +154,20 @@ pub fn row_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
                 whole
             }
             What::Meant(meant) if meant.is == Meaning::Flush => {
-                let mut whole = Statement::new(Op::Update);
-                whole.sets = dirty(view, index, None, None);
-                whole.sure = meant.sure;
-                whole
+                let mut each = dirty_entities(view, index);
+                each.iter_mut().for_each(|statement| statement.sure = meant.sure);
+                let keyed = each.is_empty() && unique_key(view, event).is_some();
+                if each.is_empty() {
+                    each.push(Statement { sure: meant.sure, ..Statement::new(Op::Update) });
+                }
+                let of = |statement| RowWrite { index, event, statement, keyed, saves, presumed: false, made: None };
+                writes.extend(each.into_iter().map(of));
+                continue;
+            }
+            What::Nothing => {
+                let Some(statement) = written_at_the_end(view, index, event) else { continue };
+                writes.push(RowWrite { index, event, statement, keyed: false, saves: true, presumed: false, made: None });
+                continue;
             }
             What::Presumed(presumed) if !presumed.reads => {
                 let Some(rows) = &presumed.rows else { continue };
@@ -192,7 +202,8 @@ fn new_row(view: &View<'_>, entity: &Value) -> Option<Vec<Column>> {
         Value::Flat(index) => {
             let event = view.event(*index);
             let of_class = |callee| matches!(tree.ty(&view.flat.plain(callee), event.origin.0.file), Ty::Class(_));
-            event.call().is_some_and(|(callee, _)| of_class(callee)) || event.meant(Meaning::Pure).is_some_and(|made| made.flag("makes"))
+            event.call().is_some_and(|(callee, _)| of_class(callee))
+                || event.meant(Meaning::Pure).is_some_and(|made| made.flag("makes"))
         }
         _ => false,
     };

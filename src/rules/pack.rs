@@ -237,7 +237,7 @@ pub enum Meaning {
     /// A step of a query builder. `op` (`select`, `insert`, `update`, `delete`, `upsert`), `table`, `where` (conditions), `column`
     /// with `value` and `cmp`, `set`, and the flags `lock`, `conflict`, `returning`, `count`, `exists`, `max`, `many`.
     Build,
-    /// Runs a body in a transaction. `body`, `isolation`.
+    /// Runs a body in a transaction. `body`, `isolation`, and the flag `flushes`: its end writes every changed entity.
     Transaction,
     /// Opens a transaction that ends at commit or rollback.
     Begin,
