@@ -22,6 +22,8 @@ pub enum Only {
     WhereEntered,
     /// In a function that nobody is seen to call: it speaks of what callers give.
     WhereUncalled,
+    /// Where a request leads to it, which a setting runs in a transaction.
+    InRequest,
     /// In a function that is entered from outside, and not by a request, which a setting runs in a transaction.
     OffRequest,
     /// Not in a job's body: there another rule says it.

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::facts::{Act, FnRef};
 use crate::files::Source;
-use crate::program::{Copies, Entry, Flat, FlatEvent, Flattener, Reach, Spot, What, body_fields, links, roles};
+use crate::program::{Copies, Entry, Flat, FlatEvent, Flattener, Reach, Spot, What, body_fields, decorator, links, roles};
 use crate::rules::{Catalogue, FileRole, Severity};
 
 /// What the detectors say of a tree.
@@ -342,12 +342,20 @@ fn unmet(only: &Only, world: &World<'_>, reach: &Reach, function: FnRef) -> Opti
         Only::WhereEntered => (entered.is_some(), Why::CallersDecide),
         Only::WhereUncalled => (entered.is_none() && reach.callers(function).next().is_none(), Why::CallersDecide),
         Only::OffRequest => (entered.is_some() && !led_by(&["http", "rpc"]), Why::Transaction),
+        Only::InRequest => (in_its_transaction(world, reach, function), Why::CallersDecide),
         Only::OutsideJobs => (entered.is_none_or(|entry| entry.kind != "job"), Why::SaidElsewhere),
         Only::Kept(factory) => (!used_up(world, reach, *factory), Why::MemoryOnly),
         // Asked of the whole tree, before.
         Only::Versioned(_) | Only::MadeUpElsewhere(_) => (true, Why::SaidElsewhere),
     };
     (!met).then_some(why)
+}
+
+/// Whether a request leads to a function in the transaction that a setting gives it: its handler does not go without.
+fn in_its_transaction(world: &World<'_>, reach: &Reach, function: FnRef) -> bool {
+    let Some((entry, _)) = reach.way_in(function).filter(|(entry, _)| entry.kind == "http") else { return false };
+    let marks = world.tree.facts(entry.handler).map(|facts| &facts.decorators[..]).unwrap_or_default();
+    !marks.iter().any(|(mark, _)| decorator(world.tree, mark, entry.handler.file).is_some_and(|meant| meant.flag("outside")))
 }
 
 fn entry_note(entry: &Entry) -> &'static str {

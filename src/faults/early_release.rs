@@ -1,6 +1,6 @@
 //! `lock-released-before-commit`: a lock freed inside a transaction that commits later.
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Only};
 use super::effects::{idempotent, in_itself, row_locked};
 use super::holds::{Freed, Hold, Reach, holds};
 use super::rows::row_writes;
@@ -15,7 +15,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
     let transactions = transactions(view);
     let committing: Vec<u32> =
         view.events().filter(|(_, event)| commits(event) && !event.in_catch).map(|(index, _)| index).collect();
-    if transactions.is_empty() && committing.is_empty() {
+    if transactions.is_empty() && committing.is_empty() && view.world.request_transactions.is_none() {
         return;
     }
     for hold in holds(view).iter().filter(|hold| hold.reach != Reach::Transaction) {
@@ -23,7 +23,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         // The innermost is a part of the outer ones: it is the outermost that commits.
         let around = transactions.iter().find(|open| open.holds(view, hold.taken, taken) && open.outlives(hold.taken));
         let Some(transaction) = around else {
-            found.extend(uncommitted(view, hold, &committing));
+            found.extend(uncommitted(view, hold, &committing).or_else(|| in_the_request(view, hold)));
             continue;
         };
         let inside = |index: u32| transaction.holds(view, index, view.event(index));
@@ -55,6 +55,24 @@ fn uncommitted(view: &View<'_>, hold: &Hold, committing: &[u32]) -> Option<Candi
     let committed = view.event(commit);
     let told = (committed.at, "committed only here");
     Some(candidate(view, hold, told, committed.hops.len(), freed, work))
+}
+
+/// What is written under a lock of all copies in the transaction that a setting opens for each request: it commits when the request
+/// has been answered.
+fn in_the_request(view: &View<'_>, hold: &Hold) -> Option<Candidate> {
+    let opened = view.world.request_transactions.filter(|_| hold.reach == Reach::Copies)?;
+    let freed = hold.freed_before(view, false, |_| true)?;
+    let of_the_database = |event: &FlatEvent| {
+        let table = event.statement().and_then(|statement| statement.table.as_deref());
+        table.is_none_or(|table| view.world.schema.has(table))
+    };
+    let (_, work) = view.events().find(|(index, event)| {
+        hold.holds(view, *index, event) && event.statement().is_some() && decides(view, *index, event) && of_the_database(event)
+    })?;
+    let told = (opened, "each request is a transaction, which commits at its end");
+    let mut candidate = candidate(view, hold, told, view.event(hold.taken).hops.len(), freed, work);
+    candidate.only = Some(Only::InRequest);
+    Some(candidate)
 }
 
 /// Whether a write is one that a commit makes lasting: it is made on the same session, or on what the same connection gave.

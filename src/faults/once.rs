@@ -79,7 +79,7 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     }
     // Who saves the row, in a transaction, holds it until that ends.
     let held_by_sender = of_the_changed(view, read, write);
-    if held_by_sender && view.world.request_transactions {
+    if held_by_sender && view.world.request_transactions.is_some() {
         return None;
     }
     let backed = backed(view, read, write);

@@ -295,9 +295,10 @@ pub fn parent(view: &View<'_>, event: &FlatEvent) -> Option<String> {
     for _ in 0..32 {
         at = match &at {
             Value::Flat(index) => receiver(view.event(*index)),
-            Value::Member(of, _) => {
-                // A model's own name is no parent of its rows.
-                if matches!(**of, Value::Module(..) | Value::Global(_)) {
+            Value::Member(of, name) => {
+                // A model's own name is no parent of its rows, and what keeps a client is none of what that reads.
+                let client = view.world.tree.book.verbs.is_client(name.trim_start_matches('_'));
+                if client || matches!(**of, Value::Module(..) | Value::Global(_)) {
                     return None;
                 }
                 let name = view.world.tree.name_of(&view.flat.plain(of))?;

@@ -31,8 +31,8 @@ pub struct World<'t> {
     pub owner_checked: HashSet<u32>,
     /// Settings that put limiters and session stores into the program.
     pub configured: Vec<Configured>,
-    /// Each request runs in a transaction, by a setting.
-    pub request_transactions: bool,
+    /// The setting by which each request runs in a transaction.
+    pub request_transactions: Option<Spot>,
     /// Files that say how the program is built and started.
     pub documents: &'t [Document],
     /// A connection pooler between the program and its database hands connections out by transaction.

@@ -42,7 +42,7 @@ pub(super) fn detect(view: &View<'_>, found: &mut Vec<Candidate>) {
         let mut candidate = Candidate::new(view, "lock-wrong-row", read.event, read.event, message.to_owned());
         candidate.hop(Role::Acquire, read.event, "meant to lock the row");
         // Whoever calls it may have opened the transaction.
-        let entered = if view.world.request_transactions { Only::OffRequest } else { Only::WhereEntered };
+        let entered = if view.world.request_transactions.is_some() { Only::OffRequest } else { Only::WhereEntered };
         candidate.only = (unseen && !given_none && !never).then_some(entered);
         found.push(candidate.at_most(if read.statement.sure { Confidence::High } else { Confidence::Medium }));
     }

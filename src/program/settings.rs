@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use rustc_hash::FxHashMap;
 
-use super::{Spot, Tree};
-use crate::facts::{Act, Piece, Value};
+use super::{ClassRef, Spot, Tree, Ty};
+use crate::facts::{Act, FnRef, Piece, Value};
 use crate::files::{Document, name_fits};
 use crate::rules::{FileRole, Meaning, Rulebook, Scope, SettingRow, words};
 use crate::syntax::data::{Format, read};
@@ -174,24 +174,46 @@ pub struct Configured {
 /// All settings in force that put something into the program.
 pub fn configured(tree: &Tree) -> Vec<Configured> {
     let rows = tree.book.settings.settings.iter().filter_map(|row| Some((row, row.makes?)));
-    rows.flat_map(|(row, makes)| {
-        let on = in_force(tree, sets(tree, row)).into_iter().filter(|set| is_on(tree, row, &set.value));
-        on.map(move |set| Configured {
-            makes,
-            at: set.at,
-            store: tree.setting(&row.store, "default"),
-            key: row.key.clone(),
-            library: row.library.clone(),
-        })
-    })
-    .collect()
+    let mut said: Vec<(Meaning, &str)> = vec![];
+    let mut found = vec![];
+    for (row, makes) in rows {
+        for set in in_force(tree, sets(tree, row)).into_iter().filter(|set| is_on(tree, row, &set.value)) {
+            let known = said.contains(&(makes, &row.store));
+            if !row.of.is_empty() && (known || !names_one(tree, row, &set)) {
+                continue;
+            }
+            said.push((makes, &row.store));
+            let (key, library) = (row.key.clone(), row.library.clone());
+            found.push(Configured { makes, at: set.at, store: tree.setting(&row.store, "default"), key, library });
+        }
+    }
+    found
 }
 
-/// Whether a setting makes each request run in a transaction.
-pub fn requests_are_transactions(tree: &Tree) -> bool {
-    tree.book.settings.settings.iter().filter(|row| row.transactional).any(|row| {
+/// Whether a setting names a class of the library, or one of the tree that is made of it and has nothing that keeps it elsewhere.
+fn names_one(tree: &Tree, row: &SettingRow, set: &Set) -> bool {
+    let Value::List(items) = tree.settled(&set.value) else { return false };
+    let own = |class: ClassRef| {
+        let Some(known) = tree.class(class) else { return false };
+        let methods = known.methods.iter().filter_map(|id| tree.function(FnRef { file: class.file, func: id.0 }));
+        let methods = methods.map(|method| &method.name);
+        known.fields.iter().map(|field| &field.name).chain(methods).any(|name| row.unless.iter().any(|other| **other == **name))
+    };
+    items.iter().any(|item| match tree.ty(item, set.at.file) {
+        Ty::Lib { path, .. } => tree.packs(set.at.file).type_of_base(&path).is_some_and(|id| **id == *row.of),
+        Ty::Class(class) => {
+            tree.base_type(class, 0).is_some_and(|id| *id == *row.of)
+                && !std::iter::once(class).chain(tree.bases_of(class)).any(own)
+        }
+        _ => false,
+    })
+}
+
+/// The place of a setting that makes each request run in a transaction.
+pub fn requests_are_transactions(tree: &Tree) -> Option<Spot> {
+    tree.book.settings.settings.iter().filter(|row| row.transactional).find_map(|row| {
         let sets = in_force(tree, sets(tree, row));
-        !sets.is_empty() && sets.iter().all(|set| is_on(tree, row, &set.value))
+        sets.iter().all(|set| is_on(tree, row, &set.value)).then(|| Some(sets.first()?.at)).flatten()
     })
 }
 

@@ -50,6 +50,12 @@ pub struct SettingRow {
     /// The values that do so; any but an empty one, where none are named.
     #[serde(default)]
     pub values: Vec<String>,
+    /// The type of a pack one of whose classes has to be among its values; the first place of the tree speaks for all.
+    #[serde(default)]
+    pub of: String,
+    /// What a class of the tree has that keeps it elsewhere.
+    #[serde(default)]
+    pub unless: Vec<String>,
     /// The setting that says where it keeps what it knows.
     #[serde(default)]
     pub store: String,

@@ -307,8 +307,8 @@ fn needs_binding(event: &FlatEvent, act: &Act) -> bool {
             let open = match &event.what {
                 What::Nothing | What::Presumed(_) => true,
                 What::Meant(meant) => {
-                    let follows =
-                        meant.part("body").is_some() || matches!(meant.is, Meaning::Acquire | Meaning::Sql | Meaning::Command);
+                    let filled = matches!(meant.is, Meaning::Acquire | Meaning::Sql | Meaning::Command | Meaning::Track);
+                    let follows = meant.part("body").is_some() || filled;
                     // What tells a second one from the first may stand in what the caller gives.
                     let untold = meant.is == Meaning::Effect && meant.part("idempotency").is_none();
                     follows || untold || !meant.sure && meant.is != Meaning::Build

@@ -4,7 +4,7 @@ use super::chain::{ColumnDraft, Draft, Reader};
 use crate::facts::{Act, Arg, FnRef, Mark, Value};
 use crate::files::{Atom, Span};
 use crate::program::flat::Look;
-use crate::program::{ClassRef, Meant, Ty, decorator};
+use crate::program::{ClassRef, Meant, Ty, column_key, decorator};
 use crate::rules::{Meaning, TypeKind};
 use crate::syntax::Class;
 
@@ -17,7 +17,7 @@ impl Reader<'_> {
         let mut draft = Draft::default();
         let (Some(class), Some(facts)) = (self.tree.class(at), self.tree.files.get(at.file as usize)) else { return draft };
         for meant in marks(facts.class_marks.get(&at.class)).filter_map(|mark| decorator(self.tree, mark, at.file)) {
-            self.class_mark(&meant, at.file, &mut draft);
+            self.class_mark(&meant, at, &mut draft);
         }
         let kind = self.tree.base_type(at, 0);
         draft.declared |= kind.as_deref().is_some_and(|id| self.tree.packs(at.file).kind(id) == TypeKind::Entity);
@@ -27,7 +27,7 @@ impl Reader<'_> {
             self.field(&field.name, init, facts.field_marks.get(&key), kind.as_deref(), at.file, &mut draft);
         }
         for (_, meant) in self.attribute_rows(at, class) {
-            self.class_mark(&meant, at.file, &mut draft);
+            self.class_mark(&meant, at, &mut draft);
         }
         draft.single = kind.as_deref().is_some_and(|kind| self.saves_one_row(at, class, kind));
         if depth < DEEPEST {
@@ -65,18 +65,18 @@ impl Reader<'_> {
         })
     }
 
-    fn class_mark(&self, meant: &Meant, file: u32, draft: &mut Draft) {
+    fn class_mark(&self, meant: &Meant, at: ClassRef, draft: &mut Draft) {
         match meant.is {
             Meaning::Table => {
-                draft.merge(self.table(meant, file, 0));
+                draft.merge(self.table(meant, at.file, 0));
                 if meant.flag("module") {
-                    draft.models.extend(self.tree.stem(file));
+                    draft.models.extend(self.tree.stem(at.file));
                 }
             }
             Meaning::Unique | Meaning::Primary => {
                 draft.keys.extend(self.key_of([meant].into_iter()).into_iter().flat_map(|(keys, _)| keys));
             }
-            Meaning::Version => draft.version = draft.version.take().or_else(|| self.version(meant)),
+            Meaning::Version => draft.version = draft.version.take().or_else(|| self.version(meant, at)),
             _ => {}
         }
     }
@@ -167,8 +167,16 @@ impl Reader<'_> {
         meant.collect()
     }
 
-    fn version(&self, meant: &Meant) -> Option<String> {
-        self.columns(meant.part("column")?)?.into_iter().next()
+    /// The column with the version: a field of the class, by its name or by what it is set to.
+    fn version(&self, meant: &Meant, at: ClassRef) -> Option<String> {
+        let column = meant.part("column")?;
+        let values = self.tree.files.get(at.file as usize).map(|facts| &facts.field_values);
+        let mut fields = self.tree.class(at).into_iter().flat_map(|class| &class.fields);
+        let is_it = |name: &str| values?.get(&(at.class, Atom::from(name))).filter(|value| *value == column);
+        match fields.find(|field| matches!(column, Value::Result(..)) && is_it(&field.name).is_some()) {
+            Some(field) => Some(column_key(&field.name)),
+            None => self.columns(column)?.into_iter().next(),
+        }
     }
 
     fn bases(&self, at: ClassRef) -> Vec<ClassRef> {

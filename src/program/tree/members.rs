@@ -247,6 +247,26 @@ impl Tree {
         }
     }
 
+    /// The classes of the tree that a class is made of, with theirs.
+    pub fn bases_of(&self, at: ClassRef) -> Vec<ClassRef> {
+        let mut found = vec![];
+        let mut open = vec![at];
+        while let Some(class) = open.pop().filter(|_| found.len() < 64) {
+            let own = |known: &crate::syntax::Class| FnRef { file: class.file, func: known.parent.0 };
+            let bases = self.class(class).into_iter().flat_map(|known| known.bases.iter().map(move |base| (base, own(known))));
+            for (base, own) in bases {
+                if let Ty::Instance(base) = self.declared(base, own)
+                    && base != at
+                    && !found.contains(&base)
+                {
+                    found.push(base);
+                    open.push(base);
+                }
+            }
+        }
+        found
+    }
+
     /// The pack's type that a class's bases make it one of.
     pub fn base_type(&self, at: ClassRef, depth: u32) -> Option<Atom> {
         let class = self.class(at).filter(|_| depth < DEEPEST)?;
@@ -317,7 +337,6 @@ impl Tree {
     /// made when it is first asked for.
     fn kept_later(&self, at: ClassRef, name: &str, depth: u32) -> Option<Ty> {
         let class = self.class(at)?;
-        class.fields.iter().find(|field| field.name == name)?;
         let own = |of: &Value| match of {
             Value::This(_) => true,
             Value::Module(file, known) => *file == at.file && **known == *class.name,

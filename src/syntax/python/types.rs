@@ -39,6 +39,11 @@ impl Lowering<'_> {
                 let args = arguments(subscript);
                 match last_part(&name) {
                     "Literal" => Some(TypeRef { name: name.into(), args: Vec::new() }),
+                    // What it gives stands behind what it takes.
+                    "Callable" if args.len() == 2 => {
+                        let gives = self.annotation(args.last()).unwrap_or_default();
+                        Some(TypeRef { name: "Function".into(), args: vec![gives] })
+                    }
                     wrapper if WRAPPERS.contains(&wrapper) => args.iter().find_map(|arg| self.annotation(Some(arg))),
                     _ => {
                         let args = args.iter().filter_map(|arg| self.annotation(Some(arg))).collect();
