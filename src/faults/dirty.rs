@@ -49,7 +49,7 @@ pub(super) fn dirty_entities(view: &View<'_>, before: u32) -> Vec<Statement> {
 }
 
 /// The table of a loaded entity: by its class, else by the read that gave it.
-fn table_of(view: &View<'_>, entity: &Value, event: &FlatEvent) -> Option<String> {
+pub(super) fn table_of(view: &View<'_>, entity: &Value, event: &FlatEvent) -> Option<String> {
     let tree = view.world.tree;
     let file = event.origin.0.file;
     let class = match unwrapped(tree, tree.ty(&view.flat.plain(entity), file), file) {

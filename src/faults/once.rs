@@ -113,7 +113,8 @@ pub(super) fn check_then_insert(view: &View<'_>, read: &RowRead<'_>, write: &Row
     let taken = !read.statement.counts;
     let first =
         of_the_first(view, read).map(|severity| if taken && of_defaults(view, write) { Severity::Advice } else { severity });
-    found.severity = of_alike(read, write).or(first).or(of_derived(view, write)).or(passing.map(|_| Severity::Warning));
+    let lived = lives_with_several(view, read.event).then_some(Severity::Advice);
+    found.severity = lived.or(of_alike(read, write)).or(first).or(of_derived(view, write)).or(passing.map(|_| Severity::Warning));
     // A class that all tables go through may declare the key, over columns that only come out when it runs.
     let keyed_by_class =
         || view.world.tree.class_of(write.event.origin.0).is_some_and(|class| view.world.schema.works_out_keys(class));
@@ -208,13 +209,17 @@ pub(super) fn unbacked_calls(view: &View<'_>, found: &mut Judged) {
         );
         let mut candidate = Candidate::new(view, "check-then-insert", event, event, message);
         candidate.hop(Role::Effect, event, view.describe(event));
-        // Who catches what several rows answer lives with several.
-        let lives_with = |types: &[String]| types.iter().any(|ty| view.world.tree.book.verbs.is_of_several(ty));
-        if event.caught.as_ref().is_some_and(|(types, throws)| !throws && lives_with(types)) {
+        if lives_with_several(view, event) {
             candidate.severity = Some(Severity::Advice);
         }
         found.push(candidate.at_most(if statement.sure { Confidence::High } else { Confidence::Medium }));
     }
+}
+
+/// Whether what several rows answer where one was asked for is caught: who does that lives with several.
+fn lives_with_several(view: &View<'_>, event: &FlatEvent) -> bool {
+    let several = |types: &[String]| types.iter().any(|ty| view.world.tree.book.verbs.is_of_several(ty));
+    event.caught.as_ref().is_some_and(|(types, throws)| !throws && several(types))
 }
 
 /// Whether a statement holds only under a unique key, and its table is known to have none for it.

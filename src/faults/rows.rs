@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::dirty::{dirty, dirty_entities, written_at_the_end};
+use super::dirty::{dirty, dirty_entities, table_of, written_at_the_end};
 use super::effects::{decided_apart, decided_elsewhere, decided_for_its_row, unique_key};
 use super::process_guard::is_memo;
 use super::tests_of_state::{changes, tests_guarding};
@@ -185,7 +185,8 @@ pub fn row_writes<'v>(view: &View<'v>) -> Vec<RowWrite<'v>> {
             saves && statement.op == Op::Update && statement.entity.as_ref().is_some_and(|entity| is_loaded(view, entity));
         let keyed = !loaded && unique_key(view, event).is_some();
         if let Some((made, columns)) = made_where_missing(view, statement.entity.as_ref()).filter(|_| saves) {
-            let mut added = Statement { op: Op::Insert, ..statement.clone() };
+            let table = statement.table.clone().or_else(|| table_of(view, statement.entity.as_ref()?, event));
+            let mut added = Statement { op: Op::Insert, table, ..statement.clone() };
             added.sets.extend(columns);
             writes.push(RowWrite { index, event, statement: added, keyed, saves, presumed, made: Some(made) });
         }
