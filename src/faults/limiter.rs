@@ -57,7 +57,7 @@ pub(super) fn detect(view: &View<'_>, flattener: &Flattener<'_>, found: &mut Jud
             candidate.severity = Some(Severity::Advice);
         }
         // One count for all who ask bounds what this process takes on.
-        let bounds = meant.is == Meaning::Limiter && meant.flag("single");
+        let bounds = meant.is == Meaning::Limiter && (meant.flag("single") || makes_wait(view, meant, event));
         if bounds || one_for_all(view, index) || before_memory_only(view, flattener, index) {
             candidate.severity = Some(Severity::Advice);
         }
@@ -119,6 +119,18 @@ fn is_constant(view: &View<'_>, value: &Value) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a limiter lets whoever asks wait for a turn, and nobody in its file looks at what it answers: it paces what one process
+/// does, and refuses nobody.
+fn makes_wait(view: &View<'_>, meant: &Meant, made: &FlatEvent) -> bool {
+    let (tree, file) = (view.world.tree, made.origin.0.file);
+    let Some(facts) = tree.files.get(file as usize).filter(|_| meant.flag("waits")) else { return false };
+    let kept = Value::Result(made.origin.0, made.origin.1);
+    let of_made = |of: &Value| tree.settled(of) == kept;
+    let asks = |event: &&Event| matches!(&event.act, Act::Call { callee: Value::Member(of, _), .. } if of_made(of));
+    let mut asked = facts.functions.iter().flat_map(|function| &function.events).filter(asks).peekable();
+    asked.peek().is_some() && asked.all(|event| event.dropped)
 }
 
 /// Whether what an event made is kept somewhere by the function that made it, or made for something that keeps it.

@@ -1,6 +1,7 @@
 //! Keys that are set once: which later commands are about the same taking, and which keys are marks that stay on purpose.
 
 use super::effects::effect;
+use super::process_counter::is_time;
 use super::shared_lock::{same_key, takes};
 use super::view::View;
 use super::ways::apart;
@@ -173,6 +174,24 @@ pub(super) fn outlasts(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>) -
         }
     }
     (1..=FEW).contains(&commands)
+}
+
+/// Whether a key is deleted only while a clock that was started before it was taken has not run out.
+pub(super) fn before_a_deadline(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>) -> bool {
+    let reads_clock = |index: &u32| is_time(view, &Value::Flat(*index));
+    let in_time = |value: &Value| {
+        value.any(&|part| match part {
+            Value::Op(BinaryOp::Less | BinaryOp::LessEqual | BinaryOp::Greater | BinaryOp::GreaterEqual, pair) => {
+                let clocks = |side: &Value| -> Vec<u32> { view.flat.depends(side).into_iter().filter(reads_clock).collect() };
+                let sides = [clocks(&pair[0]), clocks(&pair[1])];
+                sides.iter().any(|side| side.iter().any(|at| *at > taken.index))
+                    && sides.iter().any(|side| !side.is_empty() && side.iter().all(|at| *at < taken.index))
+            }
+            _ => false,
+        })
+    };
+    let mut conds = delete.event.guards.iter().filter_map(|guard| view.flat.conds.get(guard.cond as usize));
+    conds.any(|cond| in_time(&cond.value))
 }
 
 /// Whether a key lasts longer than what starts this function lets it run: no holder is there when it ends.

@@ -122,7 +122,7 @@ fn asked_apart(view: &View<'_>, cond: u32, at: Spot, seen: &mut Vec<Place>, foun
 }
 
 /// Whether a change counts, or keeps when something last happened.
-fn counts(view: &View<'_>, change: &StateChange) -> bool {
+pub(super) fn counts(view: &View<'_>, change: &StateChange) -> bool {
     change.counts || arithmetic(view, change)
 }
 

@@ -9,6 +9,7 @@ use super::candidate::Candidate;
 use super::credential::{of_its_own, refreshes_credential};
 use super::debounce::{either_way, keeps_out};
 use super::effects::{Sureness, effect, fresh, harmless, harmless_again, reads, vague};
+use super::process_counter::counts;
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
 use super::tests_of_state::{StateChange, StateTest, base, changes, is_state, tests_guarding, tests_of};
@@ -153,8 +154,11 @@ fn changed_near<'c>(view: &View<'_>, changes: &'c [StateChange], test: &StateTes
     let file = test.event.map_or(test.at.file, |index| view.event(index).origin.0.file);
     let near = |change: &StateChange| view.event(change.event).origin.0.file == file;
     let change = changes.iter().find(|change| !change.removes && change.place.same(&test.place) && near(change))?;
-    (!counts_only(changes, test) && !only_reports(view, test) && !is_row(view, test, change) && !new_each_time(view, change))
-        .then_some(change)
+    (!counts_only(view, changes, test)
+        && !only_reports(view, test)
+        && !is_row(view, test, change)
+        && !new_each_time(view, change))
+    .then_some(change)
 }
 
 /// Why work is sound whatever guards it: a callback that nobody waits for hands on, and what is harmless twice is.
@@ -232,8 +236,10 @@ fn bracketed<'c>(
         let helper = view.event(change.event).hops.first();
         sureness == Sureness::Opaque || helper.is_some() && helper == event.hops.first() && event.hops.len() > 1
     };
-    changes.iter().filter(|change| !change.removes && !change.counts && change.event < index && handed_in(change)).find_map(
-        |put| {
+    changes
+        .iter()
+        .filter(|change| !change.removes && !counts(view, change) && change.event < index && handed_in(change))
+        .find_map(|put| {
             let lasting = view.lasts(&put.place) && is_state(view, &put.place);
             let cleared = changes.iter().any(|other| {
                 let clears = view.event(other.event);
@@ -250,14 +256,13 @@ fn bracketed<'c>(
                 }
                 Some((StateTest { place, event: Some(at), at: asked.at, absent: None }, put))
             })
-        },
-    )
+        })
 }
 
 /// A counter: another rule's business.
-fn counts_only(changes: &[StateChange], test: &StateTest) -> bool {
+fn counts_only(view: &View<'_>, changes: &[StateChange], test: &StateTest) -> bool {
     let mut own = changes.iter().filter(|change| change.place.same(&test.place) && !change.removes).peekable();
-    own.peek().is_some() && own.all(|change| change.counts)
+    own.peek().is_some() && own.all(|change| counts(view, change))
 }
 
 /// Whether the state is a record of the database that this function saves: its fields are the row's, not the process's.

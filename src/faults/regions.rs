@@ -220,7 +220,16 @@ fn releases(view: &View<'_>, acquire: u32, lock: &Place) -> Option<u32> {
     let again = later().find(|(_, event)| {
         event.meant(Meaning::Acquire).is_some_and(|meant| is_lock(meant.part("lock").unwrap_or(&meant.receiver)))
     });
-    let released: Vec<u32> = later().filter(|(_, event)| frees(event)).map(|(index, _)| index).collect();
+    // What a function frees in another call of it is what that call took.
+    let (own, hops) = (view.event(acquire).origin.0, &view.event(acquire).hops);
+    let of_another_call = |event: &FlatEvent| event.origin.0 == own && event.hops != *hops;
+    let (others, released): (Vec<_>, Vec<_>) =
+        later().filter(|(_, event)| frees(event)).partition(|(_, event)| of_another_call(event));
+    let released: Vec<u32> = released.into_iter().map(|(index, _)| index).collect();
+    if released.is_empty() && !others.is_empty() {
+        let inside = later().take_while(|(_, event)| event.hops.starts_with(hops));
+        return inside.map(|(index, _)| index).last();
+    }
     let first = released.iter().rev().find(|index| again.is_none_or(|(again, _)| **index < again));
     first.or(released.last()).copied()
 }

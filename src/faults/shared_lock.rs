@@ -3,12 +3,14 @@
 
 use super::candidate::Candidate;
 use super::debounce::{cost, ends_soon};
-use super::effects::{effect, idempotent};
+use super::effects::{effect, harmless_again};
 use super::exists::says_exists;
 use super::fails_open::{answered_as_taken, caught_as_taken, fails_open};
 use super::negative::says_it_failed;
 use super::not_released::not_released;
-use super::pairs::{Taken, as_a_rule, commands, frees, is_mark, is_spent, later, outlasts, outlives_its_run, passed_by};
+use super::pairs::{
+    Taken, as_a_rule, before_a_deadline, commands, frees, is_mark, is_spent, later, outlasts, outlives_its_run, passed_by,
+};
 use super::process_counter::is_time;
 use super::reason::{Reason, Why};
 use super::subject::{Judged, Kind, Subject};
@@ -241,7 +243,7 @@ fn blind(view: &View<'_>, taken: &Taken<'_>, delete: &Taken<'_>, expires_later: 
     let mut candidate = Candidate::new(view, "lock-blind-release", delete.event, taken.event, message.to_owned());
     candidate.hop(Role::Acquire, taken.event, "taken here");
     candidate.hop(Role::Release, delete.event, "deleted here");
-    if is_spent(view, taken.kv) || outlasts(view, taken, delete) {
+    if is_spent(view, taken.kv) || outlasts(view, taken, delete) || before_a_deadline(view, taken, delete) {
         candidate.severity = Some(Severity::Advice);
     }
     found.push(sure(candidate, taken.kv));
@@ -338,7 +340,9 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
         // A constant marks; anything else is a lock only where it is named or freed like one.
         let leads_to_work = || {
             view.events().any(|(index, event)| {
-                index > read.index && event.kv().is_none() && effect(view, event).is_some() && idempotent(view, event).is_none()
+                let works = index > read.index && event.kv().is_none() && effect(view, event).is_some();
+                let decided = || freed || view.decided_by(event).contains(&read.index);
+                works && decided() && harmless_again(view, index, event).is_none()
             })
         };
         let marks =

@@ -8,7 +8,7 @@ use super::holds::{Hold, Reach, holds};
 use super::rows::{RowRead, RowWrite, columns_of, named_part, row_reads, row_writes};
 use super::view::View;
 use super::{Confidence, Role};
-use crate::facts::Value;
+use crate::facts::{Guard, Value};
 use crate::program::{ColumnKind, FlatEvent, What, column_key};
 use crate::syntax::Shape;
 
@@ -86,6 +86,7 @@ fn stale_of<'r, 'v>(
             && !for_new_rows(view, hold, read, write)
             && !of_another_table(view, hold, read, write)
             && !decided_under(view, hold, work, write)
+            && !about_other_rows(view, hold, read, (index, work), write)
     });
     stale.collect()
 }
@@ -171,6 +172,28 @@ fn decided_under(view: &View<'_>, hold: &Hold, work: &FlatEvent, write: Option<&
     let computed = write
         .is_some_and(|write| write.statement.sets.iter().any(|column| view.flat.depends(&column.value).contains(&hold.taken)));
     asked || computed || write.is_some_and(|write| asked_again(view, hold, write))
+}
+
+/// Whether the lock is on rows of another table than those read, what it found has a say in the work, and a write is to the locked
+/// rows, or the lock asks for rows in some state: what was read before only says what the work is about.
+fn about_other_rows(
+    view: &View<'_>,
+    hold: &Hold,
+    read: &RowRead<'_>,
+    (index, work): (u32, &FlatEvent),
+    write: Option<&RowWrite<'_>>,
+) -> bool {
+    let locked = view.event(hold.taken).statement().filter(|_| hold.reach == Reach::Transaction);
+    let Some((locked, known)) = locked.filter(|locked| locked.table.is_some()).zip(read.statement.table.as_ref()) else {
+        return false;
+    };
+    let by_state = locked.wheres.iter().any(|asked| asked.kind != ColumnKind::Equal);
+    let asks = |guard: &Guard| view.cond_depends(guard.cond).contains(&hold.taken);
+    let to_those = match write {
+        Some(write) => write.statement.table.is_none() || write.statement.table == locked.table,
+        None => by_state,
+    };
+    locked.table.as_ref() != Some(known) && to_those && (work.guards.iter().any(asks) || view.passed(index).iter().any(asks))
 }
 
 /// Whether the lock itself asks for the rows in the state that a write takes them out of, and the write names those it found.

@@ -140,12 +140,23 @@ fn loops(view: &View<'_>, found: &mut Judged) {
         .events()
         .filter(|(_, event)| event.hops.is_empty() && event.meant(Meaning::Spawn).is_some_and(|meant| !meant.flag("later")))
         .collect();
-    for (index, start) in starts {
+    // A task for each thing that an endless loop waits for is that thing's, not one that the program starts.
+    let paced = |round: Spot| {
+        view.events().any(|(_, event)| event.meant(Meaning::Sleep).is_some() && event.in_loop.is_some_and(|(at, _)| at == round))
+    };
+    let for_each_one = |event: &FlatEvent| {
+        event.meant(Meaning::Spawn).is_some() && event.in_loop.is_some_and(|(round, endless)| endless && !paced(round))
+    };
+    let each: Vec<Spot> = view.events().filter(|(_, event)| for_each_one(event)).map(|(_, event)| event.at).collect();
+    for (index, start) in starts.into_iter().filter(|(_, start)| !for_each_one(start)) {
         let body = match start.meant(Meaning::Spawn).and_then(|meant| meant.part("body")) {
             Some(Value::Flat(made)) => *made,
             _ => index,
         };
-        let inside = |event: &FlatEvent| event.detached && event.hops.first() == Some(&view.event(body).at);
+        let inside = |event: &FlatEvent| {
+            let of_one = event.hops.iter().any(|hop| each.contains(hop));
+            event.detached && event.hops.first() == Some(&view.event(body).at) && !of_one
+        };
         let started: Vec<(u32, &FlatEvent)> = view.events().filter(|(at, event)| *at > body && inside(event)).collect();
         let mut rounds: Vec<Spot> = vec![];
         for (_, event) in &started {

@@ -33,6 +33,8 @@ impl Instances {
     pub fn new(tree: &Tree) -> Instances {
         let mut made: Vec<(ClassRef, FnRef, bool)> = vec![];
         let mut by_program = vec![];
+        let mut objects: Vec<(ClassRef, FnRef, Vec<Value>)> = vec![];
+        let mut tried: HashSet<FnRef> = HashSet::new();
         let mut callers: HashMap<FnRef, Vec<FnRef>> = HashMap::new();
         let mut calls: HashMap<FnRef, Vec<(FnRef, u32)>> = HashMap::new();
         let handlers = handlers(tree);
@@ -58,12 +60,23 @@ impl Instances {
                         let given_out = facts.events.iter().any(returned) || registered();
                         match kept(tree, function, &result) {
                             _ if function.func == 0 && started_with(tree, facts, event) => by_program.push(class),
-                            Kept::Nowhere => made.push((class, function, given_out)),
+                            Kept::Nowhere => {
+                                if !given_out && function.func != 0 {
+                                    match objects.iter_mut().find(|known| known.0 == class && known.1 == function) {
+                                        Some(known) => known.2.push(result),
+                                        None => objects.push((class, function, vec![result])),
+                                    }
+                                }
+                                made.push((class, function, given_out));
+                            }
                             Kept::ByModule => made.push((class, FnRef { func: 0, ..function }, given_out)),
                             Kept::ByObject => {}
                         }
                     }
                     Ty::Function(target) => {
+                        if function.func == 0 && tree.class_of(target).is_some() && started_with(tree, facts, event) {
+                            tried.insert(target);
+                        }
                         callers.entry(target).or_default().push(function);
                         calls.entry(target).or_default().push((function, index as u32));
                     }
@@ -75,14 +88,24 @@ impl Instances {
         for class in used_up(tree) {
             *instances.places.entry(class).or_default() += 2;
         }
+        let of_a_run = |class: ClassRef, function: FnRef| {
+            let here = |known: &&(ClassRef, FnRef, Vec<Value>)| known.0 == class && known.1.file == function.file;
+            let uses =
+                |known: &(ClassRef, FnRef, Vec<Value>)| known.2.iter().all(|made| only_called_on(tree, known.1, made, class));
+            let all: Vec<_> = objects.iter().filter(here).collect();
+            all.len() > 1 && all.into_iter().all(uses)
+        };
         for (class, function, given_out) in made {
+            // A method that whoever tries the file by itself calls gives its object to those who call it elsewhere.
+            let tried = given_out && tried.contains(&function);
             if record(tree, class) {
                 *instances.places.entry(class).or_default() += 2;
-            } else if function.func == 0 || once(function) || given_out && at_start(&callers, function) {
+            } else if function.func == 0 || once(function) || given_out && !tried && at_start(&callers, function) {
                 instances.single.insert(class);
             } else {
                 // A function that the start of the program calls, and nothing else, keeps what it makes for as long as it runs.
-                if runs_once(&callers, &once, function, 0) {
+                // What several functions of a file make and use up there is each run's.
+                if !tried && runs_once(&callers, &once, function, 0) && !of_a_run(class, function) {
                     instances.single.insert(class);
                 }
                 // Who only works with it there makes one each time.

@@ -14,7 +14,7 @@ use crate::syntax::data::{Format, Node, NodeKind, read};
 enum Purpose {
     /// It gives commands and nothing that other code could import.
     Commands,
-    /// It is private, nothing depends on it, and its name says that it is for developing or showing the others.
+    /// Nothing depends on it, and its name says that it is for developing or showing the others, or its description that it is a command.
     Development,
     /// A part that programs are built from.
     Crate {
@@ -92,7 +92,32 @@ pub fn packages(rules: &ReachRules, documents: &[Document]) -> Vec<Package> {
     };
     let found =
         described.iter().filter_map(|package| Some(Package { folder: package.folder.clone(), purpose: purpose(package)? }));
-    found.chain(crates(documents)).collect()
+    let crates: Vec<Package> = crates(documents).collect();
+    let commands = commands(rules, documents, &crates);
+    found.chain(crates).chain(commands).collect()
+}
+
+/// The folders of crates that are commands by their own description, and that no other crate is built with.
+fn commands(rules: &ReachRules, documents: &[Document], crates: &[Package]) -> Vec<Package> {
+    let says = |text: &str| {
+        let said = words(text);
+        let one_of = |known: &[String]| said.iter().any(|word| known.contains(word));
+        one_of(&rules.command_words) && !one_of(&rules.serving_words)
+    };
+    let needed = |name: &str| {
+        crates.iter().any(|other| matches!(&other.purpose, Purpose::Crate { needs, .. } if needs.iter().any(|need| need == name)))
+    };
+    let described = documents.iter().filter(|document| document.path.rsplit('/').next() == Some("Cargo.toml"));
+    let folders = described.filter_map(|document| {
+        let entries = read(Format::Toml, &document.text).into_iter().next()?;
+        let text = |key: &str| {
+            let path = ["package".to_owned(), key.to_owned()];
+            entries.at(&path).first().and_then(|(_, found)| found.text()).map(str::to_owned)
+        };
+        let folder = document.path.rsplit_once('/').map(|(folder, _)| folder.to_owned())?;
+        (says(&text("description")?) && !needed(&text("name")?)).then_some(folder)
+    });
+    folders.map(|folder| Package { folder, purpose: Purpose::Development }).collect()
 }
 
 /// The crates that documents describe.

@@ -52,6 +52,10 @@ pub struct ReachRules {
     pub reloader_names: Vec<String>,
     /// Words in a package's name that say it is for developing or showing the others.
     pub dev_words: Vec<String>,
+    /// Words in a package's description that say it is a command, where none of the next ones is there.
+    pub command_words: Vec<String>,
+    /// Words in a package's description that say it serves.
+    pub serving_words: Vec<String>,
     /// Words in a setting or argument that say whether a copy changes the schema.
     pub setting_words: Vec<String>,
     /// What steps of a schema offer, wherever they lie.
