@@ -62,7 +62,7 @@ fn options_of<'v>(view: &'v View<'_>, value: &'v Value) -> Vec<&'v Value> {
         let Value::Flat(at) = value else { return vec![value] };
         let event = view.event(*at);
         let Some((Value::Member(of, name), args)) = event.call() else { return vec![value] };
-        match &args[..] {
+        match args {
             [(_, Value::Text(_)), (_, default)] if view.world.tree.book.verbs.gives_column(name) => vec![&**of, default],
             _ => vec![value],
         }

@@ -458,7 +458,7 @@ fn free_when(view: &View<'_>, value: &Value, read: u32, name: &str, holds: bool)
             let asked = view.event(*at).meant(Meaning::Test).filter(|asked| asked.part("key").is_some_and(is_column))?;
             let Value::List(states) = view.world.tree.settled(&view.flat.plain(&asked.receiver)) else { return None };
             let named = !states.is_empty() && states.iter().all(|state| state.text().is_some() || names_a_constant(state));
-            let states = named.then(|| Value::Any(states))?;
+            let states = named.then_some(Value::Any(states))?;
             Some(if holds { states } else { Value::Not(Arc::new(states)) })
         }
         Value::Mix(parts) if !holds => parts.iter().find_map(|part| free_when(view, part, read, name, false)),
