@@ -118,7 +118,8 @@ pub fn detect(
         }
     }
     for (function, candidate) in found.iter().filter(|(_, candidate)| !advice(candidate)) {
-        if let Some((_, kept)) = kept.iter().find(|(_, kept)| same_fault(kept, candidate)) {
+        // Where the nearest function sees that it is a remark, the others do not see as much.
+        if let Some((_, kept)) = kept.iter().find(|(_, kept)| same_fault(kept, candidate) && !advice(kept)) {
             sightings.fault(*function, candidate, kept, family(candidate));
         }
     }

@@ -3,7 +3,7 @@
 
 use super::candidate::Candidate;
 use super::debounce::{cost, ends_soon};
-use super::effects::{effect, harmless_again};
+use super::effects::{decided_in_itself, effect, idempotent};
 use super::exists::says_exists;
 use super::fails_open::{answered_as_taken, caught_as_taken, fails_open};
 use super::negative::says_it_failed;
@@ -342,7 +342,7 @@ fn check_then_set(view: &View<'_>, commands: &[Taken<'_>], found: &mut Judged) {
             view.events().any(|(index, event)| {
                 let works = index > read.index && event.kv().is_none() && effect(view, event).is_some();
                 let decided = || freed || view.decided_by(event).contains(&read.index);
-                works && decided() && harmless_again(view, index, event).is_none()
+                works && decided() && idempotent(view, event).is_none() && decided_in_itself(view, event).is_none()
             })
         };
         let marks =
