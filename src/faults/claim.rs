@@ -158,8 +158,8 @@ pub(super) fn marked<'w>(view: &View<'_>, read: &RowRead<'_>, write: &'w RowWrit
         .iter()
         .filter(|column| column.kind != ColumnKind::Relative && !view.world.tree.book.verbs.is_stamp(&column.name));
     columns.filter(|column| !already_so(view, write, column)).find_map(|column| {
-        let free = found_free(view, read, write, &column.name)?;
-        free.is_left_by(view, &column.value).then_some((column, free))
+        let free = found_free(view, read, write, column)?;
+        Some((column, free))
     })
 }
 
@@ -404,8 +404,11 @@ fn refused_later(view: &View<'_>, write: &RowWrite<'_>) -> bool {
     })
 }
 
-/// The value with which a column was found free, or what it was found not to be: by the read's own condition, or by a test on what was read.
-fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, name: &str) -> Option<Free> {
+/// The value with which a column was found free, or what it was found not to be, where the write takes it out of that: by the read's own
+/// condition, or by a test on what was read.
+fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, set: &Column) -> Option<Free> {
+    let name = set.name.as_str();
+    let left = |free: &Free| free.is_left_by(view, &set.value);
     let asked = read.statement.wheres.iter().filter(|column| column.name == name).find(|column| match column.kind {
         ColumnKind::Constant => true,
         ColumnKind::Compared => column.value == Value::Null || says_only_that(view, &column.value),
@@ -420,7 +423,7 @@ fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, name: &
             (ColumnKind::Compared, Value::Bool(false)) => Value::Bool(true),
             (_, value) => value.clone(),
         };
-        return Some(Free { value, test: None });
+        return Some(Free { value, test: None }).filter(left);
     }
     let free = |guard: &Guard| {
         let cond = view.flat.conds.get(guard.cond as usize)?;
@@ -429,8 +432,7 @@ fn found_free(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, name: &
     };
     let told: Vec<Free> = write.guards(view).iter().filter_map(free).collect();
     let (other_than, just): (Vec<Free>, Vec<Free>) = told.into_iter().partition(|free| matches!(free.value, Value::Not(_)));
-    let of_this = |free: &Free| write.statement.sets.iter().any(|set| set.name == name && free.is_left_by(view, &set.value));
-    just.into_iter().chain(other_than).find(of_this)
+    just.into_iter().chain(other_than).find(left)
 }
 
 fn free_when(view: &View<'_>, value: &Value, read: u32, name: &str, holds: bool) -> Option<Value> {

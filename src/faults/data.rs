@@ -247,7 +247,6 @@ fn lost_update(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>) -> Opt
     });
     // An identity is not counted up, and rows that belong to this one are written one by one.
     let of = write.statement.table.as_deref().or(read.statement.table.as_deref());
-    let changed = changed.filter(|column| presumed || is_set_on_what_was_read(view, read, write, column));
     let changed = changed.filter(|column| column.name != "id" && !view.world.schema.is_relation(of, &column.name));
     // How many rows there are is what none of them holds, where it is not known which column is set.
     let changed = changed.filter(|column| !(column.name.is_empty() && read.statement.counts));
@@ -306,23 +305,6 @@ fn set_before(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column:
             _ => false,
         }
     })
-}
-
-/// Whether what a session writes is a column of a row as it was read, and not of one of another table that it holds too.
-fn is_set_on_what_was_read(view: &View<'_>, read: &RowRead<'_>, write: &RowWrite<'_>, column: &Column) -> bool {
-    let names_its_rows = write.statement.table.is_some() || write.statement.entity.is_some();
-    let sets = |event: &FlatEvent| match &event.act {
-        Act::Write { place: Value::Member(of, member), .. } => {
-            let alike = |at: u32| {
-                let table = |at: u32| view.event(at).statement().and_then(|statement| statement.table.as_ref());
-                let same = table(at).zip(read.statement.table.as_ref());
-                at == read.index || same.is_some_and(|(one, other)| view.world.schema.same(one, other))
-            };
-            column_key(member) == column.name && view.flat.part_of(of).into_iter().any(alike)
-        }
-        _ => false,
-    };
-    names_its_rows || view.events().take_while(|(index, _)| *index < write.index).any(|(_, event)| sets(event))
 }
 
 /// Whether a read that is presumed from its name names something else than the table that is written for sure.

@@ -10,8 +10,8 @@ use crate::program::{Column, ColumnKind, FlatEvent, Op, Statement, Ty, What, col
 use crate::rules::Meaning;
 
 /// The columns set on loaded entities before a save: all of them, or those of one entity.
-pub(super) fn dirty(view: &View<'_>, before: u32, entity: Option<&Value>, table: Option<&str>) -> Vec<Column> {
-    set_before(view, before, entity, table).into_iter().map(|(_, column)| column).collect()
+pub(super) fn dirty(view: &View<'_>, until: u32, entity: Option<&Value>, table: Option<&str>) -> Vec<Column> {
+    set_until(view, until, entity, table).into_iter().map(|(_, column)| column).collect()
 }
 
 /// What the end of a transaction writes of an entity, where an event is the last to change that in there and nothing flushes it before.
@@ -31,14 +31,14 @@ pub(super) fn written_at_the_end(view: &View<'_>, index: u32, event: &FlatEvent)
 }
 
 /// What a session writes of each loaded entity that was changed up to an event.
-pub(super) fn dirty_entities(view: &View<'_>, before: u32) -> Vec<Statement> {
+pub(super) fn dirty_entities(view: &View<'_>, until: u32) -> Vec<Statement> {
     let mut written: Vec<Statement> = vec![];
-    for (owner, column) in set_before(view, before, None, None) {
+    for (owner, column) in set_until(view, until, None, None) {
         match written.iter_mut().find(|known| known.entity.as_ref() == Some(owner)) {
             Some(known) => known.sets.push(column),
             None => written.push(Statement {
                 entity: Some(owner.clone()),
-                table: table_of(view, owner, view.event(before)),
+                table: table_of(view, owner, view.event(until)),
                 sets: vec![column],
                 sure: true,
                 ..Statement::new(Op::Update)
@@ -72,11 +72,12 @@ pub(super) fn table_of(view: &View<'_>, entity: &Value, event: &FlatEvent) -> Op
     class.or_else(|| entity.options().into_iter().find_map(given))
 }
 
-fn set_before<'v>(view: &View<'v>, before: u32, entity: Option<&Value>, table: Option<&str>) -> Vec<(&'v Value, Column)> {
+/// The columns set on loaded entities until an event, each with what it was set on.
+fn set_until<'v>(view: &View<'v>, until: u32, entity: Option<&Value>, table: Option<&str>) -> Vec<(&'v Value, Column)> {
     let of_entity: Option<HashSet<u32>> = entity.map(|entity| view.flat.part_of(entity));
-    let guards: HashSet<_> = view.event(before).guards.iter().collect();
+    let guards: HashSet<_> = view.event(until).guards.iter().collect();
     let mut columns = vec![];
-    for (_, event) in view.events().take_while(|(index, _)| *index <= before) {
+    for (_, event) in view.events().take_while(|(index, _)| *index <= until) {
         let Act::Write { place: Value::Member(owner, name), value, op, .. } = &event.act else { continue };
         let from = view.flat.part_of(owner);
         let loaded = !is_new_object(view, owner, event) && from.iter().any(|at| selects(view, *at));

@@ -471,17 +471,19 @@ pub fn columns_of(view: &View<'_>, value: &Value, read: u32) -> Vec<String> {
 
 /// The columns of a read that a value mentions; without any, those on whose values the calls are made that give it (`row.data.get(key)`).
 pub(super) fn columns_or_called(view: &View<'_>, value: &Value, read: u32) -> Vec<String> {
-    let mut found = columns_of(view, value, read);
-    if !found.is_empty() {
-        return found;
-    }
-    for index in view.flat.depends(value) {
-        let Some((Value::Member(on, _), _)) = view.event(index).call() else { continue };
-        on.walk(&mut |part| {
-            let of_read = named_part(part).filter(|(of, _)| view.flat.part_of(of).contains(&read));
-            found.extend(of_read.map(|(_, name)| column_key(name)));
-        });
-    }
+    let found = columns_of(view, value, read);
+    let on = |index: u32| match view.event(index).call() {
+        Some((Value::Member(on, _), _)) => columns_named(view, on, read),
+        _ => vec![],
+    };
+    if found.is_empty() { view.flat.depends(value).into_iter().flat_map(on).collect() } else { found }
+}
+
+/// The columns of a row that was read which a value names itself.
+pub(super) fn columns_named(view: &View<'_>, value: &Value, read: u32) -> Vec<String> {
+    let mut found = vec![];
+    let of_read = |of: &Value| view.flat.part_of(of).contains(&read);
+    value.walk(&mut |part| found.extend(named_part(part).filter(|(of, _)| of_read(of)).map(|(_, name)| column_key(name))));
     found
 }
 

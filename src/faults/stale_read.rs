@@ -5,7 +5,7 @@ use super::claim::marked;
 use super::data::judge;
 use super::effects::{Sureness, effect, idempotent, in_itself, reads, unique_key};
 use super::holds::{Hold, Reach, holds};
-use super::rows::{RowRead, RowWrite, columns_of, named_part, row_reads, row_writes};
+use super::rows::{RowRead, RowWrite, columns_named, columns_of, named_part, row_reads, row_writes};
 use super::view::View;
 use super::{Confidence, Role};
 use crate::facts::{Guard, Value};
@@ -84,18 +84,10 @@ fn stale_of<'r, 'v>(
             && !holds.iter().any(held_over)
             && !repeated(view, hold, read, index)
             && !for_new_rows(view, hold, read, write)
-            && !of_another_table(view, hold, read, write)
             && !decided_under(view, hold, work, write)
             && !about_other_rows(view, hold, read, (index, work), write)
     });
     stale.collect()
-}
-
-/// Whether a session writes what was changed under a lock on rows of one table, and rows of another were read before: what is
-/// written is of those that were locked.
-fn of_another_table(view: &View<'_>, hold: &Hold, read: &RowRead<'_>, write: Option<&RowWrite<'_>>) -> bool {
-    let unnamed = write.is_some_and(|write| write.statement.table.is_none() && write.statement.entity.is_none());
-    unnamed && locks_another(view, hold, read)
 }
 
 /// Whether the lock is on rows of another table than those that were read.
@@ -103,16 +95,6 @@ fn locks_another(view: &View<'_>, hold: &Hold, read: &RowRead<'_>) -> bool {
     let locked = view.event(hold.taken).statement().and_then(|statement| statement.table.as_ref());
     let tables = locked.zip(read.statement.table.as_ref());
     tables.is_some_and(|(locked, read)| !view.world.schema.same(locked, read))
-}
-
-/// The columns of a row that was read which a value names itself.
-fn columns_named(view: &View<'_>, value: &Value, read: u32) -> Vec<String> {
-    let mut found = vec![];
-    value.walk(&mut |part| {
-        let of_read = named_part(part).filter(|(of, _)| view.flat.part_of(of).contains(&read));
-        found.extend(of_read.map(|(_, name)| column_key(name)));
-    });
-    found
 }
 
 /// Whether the lock is taken only for a row that lacks what every stored row has, a key by itself: what was read never leads there.
@@ -183,17 +165,14 @@ fn about_other_rows(
     (index, work): (u32, &FlatEvent),
     write: Option<&RowWrite<'_>>,
 ) -> bool {
-    let locked = view.event(hold.taken).statement().filter(|_| hold.reach == Reach::Transaction);
-    let Some((locked, known)) = locked.filter(|locked| locked.table.is_some()).zip(read.statement.table.as_ref()) else {
-        return false;
-    };
+    let Some(locked) = view.event(hold.taken).statement().filter(|_| hold.reach == Reach::Transaction) else { return false };
     let by_state = locked.wheres.iter().any(|asked| asked.kind != ColumnKind::Equal);
     let asks = |guard: &Guard| view.cond_depends(guard.cond).contains(&hold.taken);
     let to_those = match write {
         Some(write) => write.statement.table.is_none() || write.statement.table == locked.table,
         None => by_state,
     };
-    locked.table.as_ref() != Some(known) && to_those && (work.guards.iter().any(asks) || view.passed(index).iter().any(asks))
+    locks_another(view, hold, read) && to_those && (work.guards.iter().any(asks) || view.passed(index).iter().any(asks))
 }
 
 /// Whether the lock itself asks for the rows in the state that a write takes them out of, and the write names those it found.

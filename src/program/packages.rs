@@ -14,7 +14,7 @@ use crate::syntax::data::{Format, Node, NodeKind, read};
 enum Purpose {
     /// It gives commands and nothing that other code could import.
     Commands,
-    /// Nothing depends on it, and its name says that it is for developing or showing the others, or its description that it is a command.
+    /// It is private, nothing depends on it, and its name says that it is for developing or showing the others.
     Development,
     /// A part that programs are built from.
     Crate {
@@ -24,6 +24,8 @@ enum Purpose {
         needs: Vec<String>,
         /// It is a program, or something that programs load, by its description.
         program: bool,
+        /// It is a command, and serves nobody, by its description.
+        command: bool,
     },
 }
 
@@ -92,37 +94,17 @@ pub fn packages(rules: &ReachRules, documents: &[Document]) -> Vec<Package> {
     };
     let found =
         described.iter().filter_map(|package| Some(Package { folder: package.folder.clone(), purpose: purpose(package)? }));
-    let crates: Vec<Package> = crates(documents).collect();
-    let commands = commands(rules, documents, &crates);
-    found.chain(crates).chain(commands).collect()
-}
-
-/// The folders of crates that are commands by their own description, and that no other crate is built with.
-fn commands(rules: &ReachRules, documents: &[Document], crates: &[Package]) -> Vec<Package> {
-    let says = |text: &str| {
-        let said = words(text);
-        let one_of = |known: &[String]| said.iter().any(|word| known.contains(word));
-        one_of(&rules.command_words) && !one_of(&rules.serving_words)
-    };
-    let needed = |name: &str| {
-        crates.iter().any(|other| matches!(&other.purpose, Purpose::Crate { needs, .. } if needs.iter().any(|need| need == name)))
-    };
-    let described = documents.iter().filter(|document| document.path.rsplit('/').next() == Some("Cargo.toml"));
-    let folders = described.filter_map(|document| {
-        let entries = read(Format::Toml, &document.text).into_iter().next()?;
-        let text = |key: &str| {
-            let path = ["package".to_owned(), key.to_owned()];
-            entries.at(&path).first().and_then(|(_, found)| found.text()).map(str::to_owned)
-        };
-        let folder = document.path.rsplit_once('/').map(|(folder, _)| folder.to_owned())?;
-        (says(&text("description")?) && !needed(&text("name")?)).then_some(folder)
-    });
-    folders.map(|folder| Package { folder, purpose: Purpose::Development }).collect()
+    found.chain(crates(rules, documents)).collect()
 }
 
 /// The crates that documents describe.
-fn crates(documents: &[Document]) -> impl Iterator<Item = Package> + '_ {
-    documents.iter().filter(|document| document.path.rsplit('/').next() == Some("Cargo.toml")).filter_map(|document| {
+fn crates<'d>(rules: &'d ReachRules, documents: &'d [Document]) -> impl Iterator<Item = Package> + 'd {
+    let is_command = |description: &str| {
+        let said = words(description);
+        let one_of = |known: &[String]| said.iter().any(|word| known.contains(word));
+        one_of(&rules.command_words) && !one_of(&rules.serving_words)
+    };
+    documents.iter().filter(|document| document.path.rsplit('/').next() == Some("Cargo.toml")).filter_map(move |document| {
         let entries = read(Format::Toml, &document.text).into_iter().next()?;
         let all = |path: &[&str]| {
             let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
@@ -135,6 +117,7 @@ fn crates(documents: &[Document]) -> impl Iterator<Item = Package> + '_ {
             }
             _ => false,
         };
+        let command = all(&["package", "description"]).first().and_then(Node::text).is_some_and(is_command);
         let program = !all(&["bin"]).is_empty() || all(&["lib", "crate-type"]).into_iter().any(loaded);
         let mut needs = vec![];
         for listed in all(&["dependencies"]).into_iter().chain(all(&["target", "*", "dependencies"])) {
@@ -146,7 +129,7 @@ fn crates(documents: &[Document]) -> impl Iterator<Item = Package> + '_ {
             }
         }
         let folder = document.path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-        Some(Package { folder, purpose: Purpose::Crate { name, needs, program } })
+        Some(Package { folder, purpose: Purpose::Crate { name, needs, program, command } })
     })
 }
 
@@ -155,7 +138,7 @@ fn crates(documents: &[Document]) -> impl Iterator<Item = Package> + '_ {
 fn unbuilt(tree: &Tree) -> Vec<String> {
     let crates: Vec<(&str, &str, &[String], bool)> = (tree.packages.iter())
         .filter_map(|package| match &package.purpose {
-            Purpose::Crate { name, needs, program } => Some((&*package.folder, &**name, &needs[..], *program)),
+            Purpose::Crate { name, needs, program, .. } => Some((&*package.folder, &**name, &needs[..], *program)),
             _ => None,
         })
         .collect();
@@ -191,12 +174,18 @@ fn unbuilt(tree: &Tree) -> Vec<String> {
 }
 
 /// The folders of packages that serve nobody. One that gives commands does so only where nothing in it answers, listens or runs by
-/// a timer.
+/// a timer, and a crate that is a command only where no other is built with it.
 pub(super) fn idle_folders(tree: &Tree) -> Vec<String> {
-    let idle = |package: &&Package| match package.purpose {
+    let needed: HashSet<&String> = (tree.packages.iter())
+        .flat_map(|package| match &package.purpose {
+            Purpose::Crate { needs, .. } => &needs[..],
+            _ => &[],
+        })
+        .collect();
+    let idle = |package: &&Package| match &package.purpose {
         Purpose::Development => true,
         Purpose::Commands => !serves(tree, &package.folder),
-        Purpose::Crate { .. } => false,
+        Purpose::Crate { name, command, .. } => *command && !package.folder.is_empty() && !needed.contains(name),
     };
     let mut folders: Vec<String> = tree.packages.iter().filter(idle).map(|package| package.folder.clone()).collect();
     folders.extend(unbuilt(tree));

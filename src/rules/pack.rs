@@ -206,7 +206,7 @@ pub enum Meaning {
     Put,
     /// Takes an entry out of state. `key`.
     Remove,
-    /// Makes a rate limiter. `store`; without one it counts in memory.
+    /// Makes a rate limiter. `store`; without one it counts in memory. The flag `waits`: whoever asks waits for a turn.
     Limiter,
     /// Makes a session or one-time-code store. `store`.
     Session,
